@@ -2,7 +2,7 @@
 //!
 //! In order, by calls of 1 MiB, 256 MiB each time: from the disk (both are dropped from the cache before), for the first time while
 //! the logs are in memory, where the mount has to copy bytes three times and a plain file once, and again, while the kernel has the
-//! container's bytes in its cache. Needs root and /dev/fuse.
+//! container's bytes in its cache. Then by smaller calls, of records of 47 KiB. Needs root and /dev/fuse; arguments choose lines by a part of their name.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use plimsoll_benches::{PAIRS, interleaved, report};
-use plimsoll_mount::{Manner, mount};
+use plimsoll_mount::{Caching, Manner, mount};
 use plimsoll_stow::{Container, Placement, Target, Writer};
 use rustix::fs::{Advice, fadvise};
 
@@ -44,22 +44,37 @@ fn main() -> Result<()> {
     for record in [4 << 10, 47 << 10, MIB] {
         write_container(&data.join(format!("records-{record}")), &target, record)?;
     }
-    for is_direct in [false, true] {
-        let manner = Manner { is_direct, ..Manner::default() };
-        println!("{}", if is_direct { "past the kernel's cache" } else { "through it" });
+    for (name, caching) in
+        [("past the kernel's cache", Caching::Never), ("through it", Caching::Always)]
+    {
+        let manner = Manner { caching, ..Manner::default() };
+        println!("{name}");
         let mounted = mount(&data, &point, Vec::new(), manner)?;
-        let measured = [4 << 10, 47 << 10, MIB]
-            .into_iter()
-            .try_for_each(|record| measure(record, &point, &logs_below(&target)?, &plain));
+        let large = [4 << 10, 47 << 10, MIB].map(|record| (record, MIB));
+        let small = [4 << 10, 32 << 10, 128 << 10].map(|call| (47 << 10, call));
+        let measured = large.into_iter().chain(small).try_for_each(|(record, call)| {
+            measure(record, call, &point, &logs_below(&target)?, &plain)
+        });
         mounted.end(Duration::from_secs(5))?;
         measured?;
     }
     Ok(())
 }
 
-fn measure(record: usize, point: &Path, logs: &[PathBuf], plain: &Path) -> Result<()> {
+fn measure(record: usize, call: usize, point: &Path, logs: &[PathBuf], plain: &Path) -> Result<()> {
     let file = point.join(format!("records-{record}"));
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
     for state in [State::OnDisk, State::LogsInMemory, State::InMemory] {
+        let place = match state {
+            State::OnDisk => "from the disk",
+            State::LogsInMemory => "logs in memory",
+            State::InMemory => "in memory",
+        };
+        let by = if call == MIB { String::new() } else { format!(", by {} KiB", call >> 10) };
+        let what = format!("mount, {place}, records of {record} B{by}: bandwidth over plain's");
+        if !wanted.is_empty() && !wanted.iter().any(|it| what.contains(it.as_str())) {
+            continue;
+        }
         let read = |path: &Path| {
             if state != State::InMemory {
                 drop_from_cache([&file]);
@@ -68,15 +83,10 @@ fn measure(record: usize, point: &Path, logs: &[PathBuf], plain: &Path) -> Resul
                 drop_from_cache(logs);
                 drop_from_cache([plain]);
             }
-            bandwidth(path).unwrap_or(f64::NAN)
+            bandwidth(path, call).unwrap_or(f64::NAN)
         };
         let ratios = interleaved(PAIRS, || read(&file), || read(plain));
-        let place = match state {
-            State::OnDisk => "from the disk",
-            State::LogsInMemory => "logs in memory",
-            State::InMemory => "in memory",
-        };
-        report(&format!("mount, {place}, records of {record} B: bandwidth over plain's"), ratios);
+        report(&what, ratios);
     }
     Ok(())
 }
@@ -118,9 +128,9 @@ fn drop_from_cache(files: impl IntoIterator<Item = impl AsRef<Path>>) {
     }
 }
 
-/// Reads all of a file; returns bytes per second.
-fn bandwidth(path: &Path) -> Result<f64> {
-    let mut buffer = vec![0; MIB];
+/// Reads all of a file, so much with each call; returns bytes per second.
+fn bandwidth(path: &Path, call: usize) -> Result<f64> {
+    let mut buffer = vec![0; call];
     let begin = Instant::now();
     let mut file = File::open(path).with_context(|| path.display().to_string())?;
     let mut total = 0;

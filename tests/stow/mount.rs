@@ -72,6 +72,11 @@ fn programs_read_the_same_bytes_past_the_cache() {
     programs_read(&["--direct"]);
 }
 
+#[test]
+fn programs_read_the_same_bytes_through_the_cache() {
+    programs_read(&["--cached"]);
+}
+
 fn programs_read(arguments: &[&str]) {
     let place = Place::new(3);
     fs::create_dir(place.path().join("data")).unwrap();

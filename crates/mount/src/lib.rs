@@ -14,6 +14,7 @@ mod containers;
 mod entry;
 mod errno;
 mod file_system;
+mod habits;
 mod handles;
 mod listing;
 mod mounted;
@@ -27,5 +28,6 @@ mod unmounting;
 mod view;
 mod windows;
 
+pub use habits::Caching;
 pub use mounted::{Manner, MountError, Mounted, mount};
 pub use unmounting::{unmount, unmount_if_dead};

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use plimsoll_guarded::{Directory, Untrusted, acting_user, open_trusted};
 use plimsoll_stow::{Container, Target};
+use rustix::system::sysinfo;
 use thiserror::Error;
 
 use crate::containers::Containers;
 use crate::file_system::FileSystem;
+use crate::habits::{Caching, Habits};
 use crate::unmounting::unmount;
 use crate::view::View;
 
@@ -96,8 +98,8 @@ pub struct Mounted {
 pub struct Manner {
     /// To all, as far as rights allow, and not to this user only.
     pub is_shared: bool,
-    /// What is read of containers goes past the kernel's cache.
-    pub is_direct: bool,
+    /// When what is read of containers goes through the kernel's cache.
+    pub caching: Caching,
 }
 
 /// Shows a directory at a mount point, read-only, until it is unmounted. Logs are looked for on these targets, and where they were.
@@ -123,7 +125,10 @@ pub fn mount(
     }
     let load = if manner.is_shared { SHARED } else { PRIVATE };
     let containers = Arc::new(Containers::new(targets, point.clone(), load.memory));
-    let view = View::of(root, containers.clone(), manner.is_direct).map_err(source)?;
+    let memory = sysinfo();
+    let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
+    let habits = Arc::new(Habits::new(manner.caching, memory));
+    let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = Directory::open(&point).map_err(refused)?.mount_number();
     let files = FileSystem::new(view, load.at_once, load.background);
     let session =

@@ -12,6 +12,7 @@ use crate::budget::Budget;
 use crate::containers::OpenContainer;
 use crate::entry::attributes_of;
 use crate::errno;
+use crate::habits::Reading;
 use crate::windows::{Served, Windows};
 
 /// More than the kernel asks for at once (FUSE_MAX_MAX_PAGES in fs/fuse/fuse_i.h: 1 MiB, more where root allows it).
@@ -27,14 +28,15 @@ thread_local! {
 pub enum OpenFile {
     /// An ordinary one.
     Plain(File),
-    /// A container.
-    Container(Arc<OpenContainer>, Windows),
+    /// A container, and how it is read, if that is past the kernel's cache.
+    Container(Arc<OpenContainer>, Windows, Option<Reading>),
 }
 
 impl OpenFile {
     /// Opens what a container holds.
-    pub fn of(container: Arc<OpenContainer>, budget: &Budget) -> Self {
-        OpenFile::Container(container, Windows::new(budget.clone()))
+    pub fn of(container: Arc<OpenContainer>, budget: &Budget, reading: Option<Reading>) -> Self {
+        let windows = Windows::new(budget.clone());
+        OpenFile::Container(container, windows, reading)
     }
 
     /// Answers a request for bytes.
@@ -42,7 +44,8 @@ impl OpenFile {
         let length = (length as usize).min(REQUEST_BYTES_MAX);
         let mut reply = Some(reply);
         let mut is_compared = false;
-        if let OpenFile::Container(container, windows) = self {
+        if let OpenFile::Container(container, windows, reading) = self {
+            reading.iter().for_each(|it| it.note(length));
             let answer = |bytes: &[u8]| {
                 if let Some(reply) = reply.take() {
                     reply.data(bytes);
@@ -66,7 +69,7 @@ impl OpenFile {
     fn read_into(&self, bytes: &mut [u8], offset: u64, is_compared: bool) -> Result<usize, Errno> {
         match self {
             OpenFile::Plain(file) => read_plain(file, bytes, offset),
-            OpenFile::Container(container, _) => {
+            OpenFile::Container(container, ..) => {
                 let reader = container.reader();
                 let read = match is_compared {
                     true => reader.read_verified_at(bytes, offset),
@@ -87,7 +90,7 @@ impl OpenFile {
                 Ok(facts) => Ok(attributes_of(number, &facts)),
                 Err(errno) => Err(Errno::from_i32(errno.raw_os_error())),
             },
-            OpenFile::Container(container, _) => {
+            OpenFile::Container(container, ..) => {
                 container.refresh()?;
                 container.attributes(number)
             }

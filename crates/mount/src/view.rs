@@ -17,6 +17,7 @@ use crate::budget::Budget;
 use crate::containers::Containers;
 use crate::entry::{Entry, attributes_of, directory_at, identity_of, look, require_same};
 use crate::errno;
+use crate::habits::Habits;
 use crate::handles::Handles;
 use crate::listing::Listing;
 use crate::nodes::{Nodes, ROOT};
@@ -47,8 +48,7 @@ pub struct View {
     listings: Handles<Listing>,
     descriptors: PerUser,
     being_listed: PerUser,
-    /// Whether all that is read of containers goes past the kernel's cache.
-    is_direct: bool,
+    habits: Arc<Habits>,
 }
 
 impl View {
@@ -56,7 +56,11 @@ impl View {
     ///
     /// # Errors
     /// If it cannot be looked at.
-    pub fn of(root: Directory, containers: Arc<Containers>, is_direct: bool) -> io::Result<Self> {
+    pub fn of(
+        root: Directory,
+        containers: Arc<Containers>,
+        habits: Arc<Habits>,
+    ) -> io::Result<Self> {
         let facts = root.facts()?;
         let rights = Rights::of(&attributes_of(ROOT, &facts));
         let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -70,8 +74,13 @@ impl View {
             listings: Handles::new(),
             descriptors: PerUser::new(most, acting_user()),
             being_listed: PerUser::new((most / LISTINGS_PART).min(LISTINGS_MAX), acting_user()),
-            is_direct,
+            habits,
         })
+    }
+
+    /// The kernel maps files that are read past its cache.
+    pub fn note_mapping(&self) {
+        self.habits.note_mapping();
     }
 
     /// Looks up a name in a directory, and tells of what is there.
@@ -152,12 +161,16 @@ impl View {
                 // Where something is missing, nobody knows that the file ends where it seems to: reading on must fail, and
                 // only what does not go through the kernel's cache comes here then.
                 let is_cached = container.is_cached(number);
-                let flags = match container.reader().is_whole() && !self.is_direct {
+                let (is_whole, size) = (container.reader().is_whole(), container.reader().size());
+                let is_for_cache = is_whole && self.habits.is_for_cache(identity, size);
+                let flags = match is_for_cache {
                     true if is_cached => FopenFlags::FOPEN_KEEP_CACHE,
                     true => FopenFlags::empty(),
                     false => FopenFlags::FOPEN_DIRECT_IO,
                 };
-                Ok((self.files.add(OpenFile::of(container, &self.budget), share), flags))
+                let reading = (!is_for_cache).then(|| self.habits.watch(identity, size));
+                let file = OpenFile::of(container, &self.budget, reading);
+                Ok((self.files.add(file, share), flags))
             }
             Entry::Other(_) => {
                 let share = taken(&self.descriptors, user, 1)?;

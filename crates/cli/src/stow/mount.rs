@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use plimsoll_mount::{Manner, MountError, mount, unmount, unmount_if_dead};
+use plimsoll_mount::{Caching, Manner, MountError, mount, unmount, unmount_if_dead};
 
 use super::targets::LogTargets;
 use crate::interruption::Interruption;
@@ -46,9 +46,13 @@ pub struct Arguments {
     #[arg(long)]
     share: bool,
 
-    /// Read containers past the kernel's cache: quicker where programs read large parts once (1 MiB each), slower for small ones
+    /// Read containers always past the kernel's cache, and not only the first time: quicker by large parts (1 MiB each), slower by small ones
     #[arg(long)]
     direct: bool,
+
+    /// Read containers always through the kernel's cache, also the first time: quicker by small parts (less than 32 KiB), slower by large ones
+    #[arg(long, conflicts_with = "direct")]
+    cached: bool,
 
     #[command(flatten)]
     targets: LogTargets,
@@ -68,7 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let interruption = Interruption::watch()?;
     // Before there is a mount, so that none stays whenever this program is killed.
     let mut keeper = start_keeper(&arguments.mountpoint);
-    let manner = Manner { is_shared: arguments.share, is_direct: arguments.direct };
+    let caching = match (arguments.direct, arguments.cached) {
+        (true, _) => Caching::Never,
+        (_, true) => Caching::Always,
+        _ => Caching::Again,
+    };
+    let manner = Manner { is_shared: arguments.share, caching };
     let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, manner);
     let mounted = mounted.map_err(with_hint)?;
     if let Err(problem) = &keeper {
