@@ -146,28 +146,6 @@ impl Container {
         self.memory_max
     }
 
-    /// Returns whether there is a container at this path.
-    ///
-    /// # Errors
-    /// If that cannot be told.
-    pub fn is_at(path: &Path) -> io::Result<bool> {
-        match Directory::open(path) {
-            Ok(directory) => Self::is_in(&directory),
-            Err(error) => no_container(error),
-        }
-    }
-
-    /// Returns whether this directory is a container.
-    ///
-    /// # Errors
-    /// If that cannot be told, as when there are no descriptors left: it may be one, and is not to be taken for something else.
-    pub fn is_in(directory: &Directory) -> io::Result<bool> {
-        match directory.read_small(MARKER) {
-            Ok(text) => Ok(marker::is_one(&text)),
-            Err(error) => no_container(error),
-        }
-    }
-
     /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -391,33 +369,4 @@ pub(crate) fn node_of(directory: &Directory) -> io::Result<Id> {
     let boot = Id::parse(&digits).ok_or_else(|| io::Error::other("the kernel has no boot id"))?;
     let device = u128::from(directory.facts()?.st_dev);
     Ok(Id::from_bytes((u128::from_be_bytes(boot.bytes()) ^ device).to_be_bytes()))
-}
-
-/// Returns that there is no container where this error says what is there instead, or that this user may not know; otherwise the error.
-fn no_container(error: io::Error) -> io::Result<bool> {
-    let told = error.raw_os_error().map(Errno::from_raw_os_error);
-    let is_told =
-        [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::ACCESS, Errno::PERM, Errno::NXIO];
-    // Links, pipes, directories and what is no text are refused without asking the system.
-    match told {
-        Some(errno) if !is_told.contains(&errno) => Err(error),
-        _ => Ok(false),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_told_is_not_taken_for_another_directory() {
-        let of = |errno: Errno| no_container(errno.into());
-        for errno in [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS] {
-            assert!(!of(errno).unwrap(), "{errno}");
-        }
-        for errno in [Errno::MFILE, Errno::NFILE, Errno::IO, Errno::NOMEM] {
-            assert!(of(errno).is_err(), "{errno}");
-        }
-        assert!(!no_container(Refusal::Symlink.into()).unwrap());
-    }
 }

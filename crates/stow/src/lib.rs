@@ -69,6 +69,7 @@ mod reach;
 mod read_log;
 mod reader;
 mod reading_lock;
+mod recognition;
 mod removal;
 mod replacement;
 mod rights;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plimsoll_analyze::{Analysis, Estimate, Frame, Options, Span, apart, summarize};
+use plimsoll_analyze::{Analysis, Estimate, Frame, Options, Outstanding, Span, summarize};
 use plimsoll_history::{Day, Store};
 use plimsoll_stats::distribution::binomial_at_least;
 use plimsoll_synth::{Plan, Truth, synthesize};
@@ -163,11 +163,11 @@ fn outcome(folder: &Path, seed: u64) -> Outcome {
     std::fs::remove_dir_all(&path).unwrap();
     let stand_out = [&found.times.hours, &found.times.weekdays]
         .into_iter()
-        .flat_map(|all| [apart(all, 0), apart(all, 1)]);
+        .flat_map(|all| [0, 1].map(|direction| Outstanding::of(all, direction)));
     let noise = [
         found.hot.len(),
         found.daily_jobs.len(),
-        stand_out.flatten().count(),
+        stand_out.filter(|it| it.most.or(it.least).is_some()).count(),
         found.drifts.iter().flatten().filter(|it| it.is_clear()).count(),
         found.forecasts.iter().flatten().filter(|it| it.wins()).count(),
         found.hot_periods.len(),
