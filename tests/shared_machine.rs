@@ -3,6 +3,7 @@
 mod beds;
 mod changed_user;
 mod containers;
+mod left_logs;
 mod namespaces;
 mod outputs;
 mod pipes;

@@ -14,12 +14,12 @@ use crate::support::command::{Outcome, binary};
 use crate::support::served::Served;
 
 /// A directory of everybody's with a target that is private, and a precious container beside it.
-struct Node {
+pub(super) struct Node {
     shared: Shared,
 }
 
 impl Node {
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let node = Node { shared: Shared::new()? };
         fs::create_dir(node.at("private")).unwrap();
         fs::set_permissions(node.at("private"), fs::Permissions::from_mode(0o700)).unwrap();
@@ -29,16 +29,21 @@ impl Node {
         Some(node)
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.shared.storage.folder.path().join(name)
     }
 
-    fn run(&self, arguments: &str) -> Outcome {
+    pub(super) fn run(&self, arguments: &str) -> Outcome {
         self.shared.run(&format!("stow {arguments}"))
     }
 
+    /// Lets nobody else write to the directory that all is in.
+    pub(super) fn close(&self) {
+        fs::set_permissions(self.at("."), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     #[track_caller]
-    fn succeeds(&self, arguments: &str) -> Outcome {
+    pub(super) fn succeeds(&self, arguments: &str) -> Outcome {
         let outcome = self.run(arguments);
         assert_eq!(outcome.status, Some(0), "{arguments}: {}", outcome.stderr);
         outcome
@@ -52,7 +57,7 @@ impl Node {
     }
 }
 
-fn stow(node: &Node, arguments: &str) -> Command {
+pub(super) fn stow(node: &Node, arguments: &str) -> Command {
     let mut command = binary();
     command.arg("stow").args(arguments.split_whitespace()).current_dir(node.at("."));
     command
@@ -277,58 +282,4 @@ fn the_files_of_a_container_are_its_owners() {
     fs::set_permissions(node.at("x"), fs::Permissions::from_mode(0o700)).unwrap();
     node.succeeds("rm x");
     node.assert_unharmed();
-}
-
-/// The attack: who may write to a target, or to a directory above a container, gives what is there another name, so that its logs look
-/// left behind, or those of a copy.
-#[test]
-fn renamed_directories_cost_no_logs() {
-    let Some(node) = Node::new() else { return };
-    let open = |name: &str| {
-        fs::create_dir(node.at(name)).unwrap();
-        fs::set_permissions(node.at(name), fs::Permissions::from_mode(0o777)).unwrap();
-    };
-    open("target");
-    open("above");
-    fs::create_dir(node.at("above/project")).unwrap();
-    node.succeeds("cp private/file above/project/big --targets target,inner=private/target");
-    node.succeeds("cp private/file private/big --targets target");
-    let copied =
-        Command::new("cp").arg("-r").args([node.at("above/project/big"), node.at("copy")]).status();
-    assert!(copied.unwrap().success());
-    let logs = || ["target", "private/target"].map(|it| fs::read_dir(node.at(it)).unwrap().count());
-    let before = logs();
-    assert_eq!(before.iter().sum::<usize>(), 3, "one for each container");
-    age_logs(&[&node.at("target"), &node.at("private/target")]);
-    for entry in fs::read_dir(node.at("target")).unwrap().map(|it| it.unwrap().path()) {
-        let digit = entry.to_str().unwrap().chars().last().unwrap();
-        let other = if digit == 'f' { "0" } else { "f" };
-        let mut name = entry.to_str().unwrap().to_string();
-        name.replace_range(name.len() - 1.., other);
-        fs::rename(&entry, name).unwrap();
-    }
-    fs::rename(node.at("above/project"), node.at("above/elsewhere")).unwrap();
-    fs::create_dir(node.at("above/project")).unwrap();
-    chown(node.at("above/project"), Some(ATTACKER), None).unwrap();
-    node.run("check --targets target,inner=private/target --below private --repair --yes");
-    node.run("rm copy");
-    fs::remove_dir(node.at("above/project")).unwrap();
-    fs::rename(node.at("above/elsewhere"), node.at("above/project")).unwrap();
-    for entry in fs::read_dir(node.at("target")).unwrap().map(|it| it.unwrap().path()) {
-        let log = fs::read_dir(&entry).unwrap().map(|it| it.unwrap().path());
-        assert!(log.count() >= 2, "{}: a log and its note", entry.display());
-    }
-    assert_eq!(logs(), before);
-}
-
-/// Makes logs look as if nobody had written to them for days.
-fn age_logs(targets: &[&Path]) {
-    let old = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
-    for target in targets {
-        for place in fs::read_dir(target).unwrap().map(|it| it.unwrap().path()) {
-            for file in fs::read_dir(place).unwrap().map(|it| it.unwrap().path()) {
-                fs::File::open(file).unwrap().set_modified(old).unwrap();
-            }
-        }
-    }
 }

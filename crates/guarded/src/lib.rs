@@ -42,6 +42,7 @@ mod removal;
 mod small_file;
 mod stored_copy;
 mod trust;
+mod trusted_child;
 mod trusted_file;
 mod working;
 pub mod working_file;

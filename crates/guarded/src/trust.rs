@@ -61,6 +61,17 @@ pub enum Untrusted {
     File { path: PathBuf, cause: io::Error },
 }
 
+impl Untrusted {
+    /// Why something cannot be opened.
+    pub(crate) fn of(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match Refusal::of(&cause) {
+            Some(Refusal::ServedBy { user }) => Untrusted::Served { path, user },
+            _ => Untrusted::File { path, cause },
+        }
+    }
+}
+
 /// Opens a directory step by step from the root, and makes sure at each step that only this user and
 /// root could replace what comes next: directories and links belong to them, and nobody else may
 /// write to a directory unless it is sticky, like `/tmp`. Returns what is missing at the end.
@@ -70,10 +81,7 @@ pub enum Untrusted {
 pub fn open_trusted(path: &Path) -> Result<Trusted, Untrusted> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
-        move |cause: io::Error| match Refusal::of(&cause) {
-            Some(Refusal::ServedBy { user }) => Untrusted::Served { path, user },
-            _ => Untrusted::File { path, cause },
-        }
+        move |cause: io::Error| Untrusted::of(&path, cause)
     };
     let absolute = std::path::absolute(path).map_err(failed(path))?;
     let mut pending = parts(&absolute);
@@ -199,7 +207,7 @@ pub(crate) fn check_maker(
     }
 }
 
-fn check_directory(directory: &Directory, facts: &Stat) -> Result<(), Untrusted> {
+pub(crate) fn check_directory(directory: &Directory, facts: &Stat) -> Result<(), Untrusted> {
     let path = directory.path().to_path_buf();
     let (owner, group, mode) = (facts.st_uid, facts.st_gid, facts.st_mode & 0o7777);
     if !is_mine_or_roots(facts) && !is_unmapped(facts) {

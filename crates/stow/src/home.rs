@@ -4,19 +4,19 @@
 //! logs know which one is theirs, by the number of its marker and when that was made; the other one can be read and not written. The
 //! same note tells where to look for it, and whose logs are left behind when a container was removed without them.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_guarded::{
-    Directory, SMALL_BYTES_MAX, acting_user, open_trusted, random_hex, read_at_most,
+    Directory, Refusal, SMALL_BYTES_MAX, acting_user, open_trusted, random_hex, read_at_most,
 };
 use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, statx};
 
 use crate::fresh;
 use crate::log_place::{LogPlace, NOTE};
-use crate::marker::{MARKER, id_in};
+use crate::marker::{MARKER, id_of};
 use crate::rights::PRIVATE_FILE;
 use crate::{Container, Id};
 
@@ -180,13 +180,25 @@ pub(crate) struct FoundHome {
 }
 
 impl FoundHome {
-    fn of(parent: &Directory, name: &OsStr, path: PathBuf, id: Id) -> Option<Self> {
-        let child = parent.child(name).ok()?;
-        let is_own = child.facts().is_ok_and(|it| it.st_uid == acting_user());
-        let text = child.read_small(MARKER).ok().filter(|_| is_own)?;
-        let marker = Made::of(&child).ok().filter(|_| id_in(&text) == Ok(id))?;
-        Some(FoundHome { path, marker })
+    /// Returns this user's container of this id in a directory; `None` if what has that name is something else.
+    ///
+    /// # Errors
+    /// If that cannot be told: a directory of this user's that cannot be looked into, or is gone just now, may be that container.
+    fn of(parent: &Directory, name: &OsStr, path: PathBuf, id: Id) -> io::Result<Option<Self>> {
+        let child = match parent.child(name) {
+            Err(cause) if is_no_directory(&cause) => return Ok(None),
+            child => child?,
+        };
+        if child.facts()?.st_uid != acting_user() || id_of(&child)? != Some(id) {
+            return Ok(None);
+        }
+        Ok(Some(FoundHome { path, marker: Made::of(&child)? }))
     }
+}
+
+fn is_no_directory(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::NotADirectory
+        || matches!(Refusal::of(cause), Some(Refusal::NotADirectory | Refusal::Symlink))
 }
 
 /// The marker of a container, as its file system knows it.
@@ -229,36 +241,59 @@ fn born_of(told: &Statx) -> Option<u64> {
 /// now, or if nobody knows.
 ///
 /// # Errors
-/// As [`found_near`].
+/// As [`Near::look`], or if something there cannot be looked at, and may be it.
 pub fn is_gone_from(path: &Path, noted: &Home, id: Id) -> io::Result<Option<bool>> {
-    let (near, above) = found_near(path, id)?;
-    Ok(match noted.above {
-        _ if !near.is_empty() => Some(false),
-        Some(noted) if above == Some(noted) => Some(true),
-        _ => None,
-    })
+    let near = Near::look(path, id)?;
+    if !near.found.is_empty() {
+        return Ok(Some(false));
+    }
+    if let Some(unseen) = near.unseen {
+        return Err(unseen);
+    }
+    Ok(noted.above.filter(|noted| near.above == Some(*noted)).map(|_| true))
 }
 
-/// Returns this user's containers of this id at this path or under other names in the same directory, and that directory.
-///
-/// # Errors
-/// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
-pub(crate) fn found_near(path: &Path, id: Id) -> io::Result<(Vec<FoundHome>, Option<Above>)> {
-    let above = path.parent().unwrap_or(path);
-    let trusted = open_trusted(above).map_err(io::Error::other)?;
-    if !trusted.missing.is_empty() {
-        return Err(io::ErrorKind::NotFound.into());
+/// What is in the directory that a container was in.
+pub(crate) struct Near {
+    /// This user's containers of its id, at its path or under other names.
+    pub found: Vec<FoundHome>,
+    /// The directory.
+    above: Option<Above>,
+    /// Why something in it, which may be one of them, could not be looked at.
+    unseen: Option<io::Error>,
+}
+
+impl Near {
+    /// Looks in the directory of this path.
+    ///
+    /// # Errors
+    /// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
+    pub(crate) fn look(path: &Path, id: Id) -> io::Result<Self> {
+        let above = path.parent().unwrap_or(path);
+        let trusted = open_trusted(above).map_err(io::Error::other)?;
+        if !trusted.missing.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let parent = trusted.directory;
+        let mut near = Near { found: Vec::new(), above: Above::of(&parent, "."), unseen: None };
+        for name in parent.names()? {
+            match FoundHome::of(&parent, &name, above.join(&name), id) {
+                Ok(found) => near.found.extend(found),
+                Err(cause) => {
+                    let place = above.join(&name);
+                    let told = format!("{}: {cause}", place.display());
+                    near.unseen.get_or_insert(io::Error::new(cause.kind(), told));
+                }
+            }
+        }
+        Ok(near)
     }
-    let parent = trusted.directory;
-    let found = |name: OsString| FoundHome::of(&parent, &name, above.join(&name), id);
-    let above = Above::of(&parent, ".");
-    Ok((parent.names()?.into_iter().filter_map(found).collect(), above))
 }
 
 /// Returns this user's container of this id at this very path, whoever could exchange it.
 pub(crate) fn found_at(path: &Path, id: Id) -> Option<FoundHome> {
     let parent = Directory::open_unserved(path.parent()?).ok()?;
-    FoundHome::of(&parent, path.file_name()?, path.to_path_buf(), id)
+    FoundHome::of(&parent, path.file_name()?, path.to_path_buf(), id).ok()?
 }
 
 /// Returns whether files of different devices are different files here. A network file system can be mounted twice.

@@ -37,6 +37,7 @@
 //! ```
 
 mod allowance;
+mod below;
 mod check;
 mod container;
 mod creation;
@@ -86,6 +87,7 @@ mod tally;
 pub mod word;
 mod writer;
 
+pub use below::Below;
 pub use check::{Problem, check, repair};
 pub use container::{ANCHOR, Container, Target};
 pub use error::StowError;
@@ -103,7 +105,7 @@ pub use log::{DIRECTORY_PREFIX, directory_name, file_name};
 pub use manifest::ListedLog;
 pub use marker::{MARKER, id_in};
 pub use news::News;
-pub use orphans::{StrayLogs, containers_below, remove_stray, stray_logs};
+pub use orphans::{StrayLogs, remove_stray, stray_logs};
 pub use pieces::{Piece, Pieces, Source, Stamp};
 pub use placement::{Berth, Placement, Router};
 pub use reach::Reach;

@@ -1,5 +1,9 @@
 //! The marker: what format a container has, and its id.
 
+use std::io::{self, ErrorKind};
+
+use plimsoll_guarded::{Directory, Refusal};
+
 use crate::Id;
 use crate::header::FORMAT_VERSION;
 
@@ -39,6 +43,21 @@ pub fn id_in(marker: &str) -> Result<Id, String> {
     }
     let id = lines.next().and_then(|line| line.strip_prefix("id ")).and_then(Id::parse);
     id.ok_or_else(|| format!("its {MARKER} has no id"))
+}
+
+/// Returns the id of the container that a directory is; `None` if it has no marker, and so is none.
+///
+/// # Errors
+/// If nobody can tell, as the marker cannot be read at this moment, or says nothing that is understood.
+pub fn id_of(directory: &Directory) -> io::Result<Option<Id>> {
+    match directory.read_small(MARKER) {
+        Ok(text) => id_in(&text).map(Some).map_err(io::Error::other),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => match Refusal::of(&cause) {
+            Some(Refusal::NotAFile | Refusal::Symlink) => Ok(None),
+            _ => Err(cause),
+        },
+    }
 }
 
 #[cfg(test)]

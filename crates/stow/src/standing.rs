@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Attempt;
-use crate::home::{Home, Made, found_at, found_near, tells_devices};
+use crate::home::{Home, Made, Near, found_at, tells_devices};
 use crate::log_place::LogPlace;
 use crate::{Container, StowError};
 
@@ -190,15 +190,15 @@ fn standing(container: &Container, noted: &Home) -> Result<Standing, StowError> 
         return Ok(live.map_or(Standing::Original, |it| Standing::Copy(it.path)));
     }
     let Some(path) = &noted.path else { return Ok(Standing::Unknown("an unknown place".into())) };
-    let Ok((near, _)) = found_near(path, container.id()) else {
+    let Ok(near) = Near::look(path, container.id()) else {
         let there = noted_at(path).map(|it| Standing::Copy(it.path));
         return Ok(there.unwrap_or_else(|| Standing::Unknown(path.clone())));
     };
-    if let Some(original) = near.iter().find(|it| it.marker.is_noted(noted)) {
+    if let Some(original) = near.found.iter().find(|it| it.marker.is_noted(noted)) {
         return Ok(Standing::Copy(original.path.clone()));
     }
     // What is in the noted place may be an old copy that was put back there, after the container was moved.
-    Ok(match near.iter().find(|it| it.path == *path && it.marker != own) {
+    Ok(match near.found.iter().find(|it| it.path == *path && it.marker != own) {
         Some(found) => Standing::Copy(found.path.clone()),
         None => Standing::Unknown(path.clone()),
     })

@@ -2,7 +2,6 @@
 
 mod support;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use plimsoll_stow::{
-    Container, Home, Placement, Problem, Reader, Standing, StowError, Target, Writer, check,
+    Below, Container, Home, Placement, Problem, Reader, Standing, StowError, Target, Writer, check,
     standing_of,
 };
 use rustix::fs::OFlags;
@@ -231,17 +230,48 @@ fn logs_are_left_behind_only_where_their_container_was() {
     let soon = SystemTime::now() + Duration::from_secs(48 * 3600);
     let stray = || {
         let target = folder.path().join("t0");
-        plimsoll_stow::stray_logs(&target, &BTreeSet::new(), soon).unwrap()
+        plimsoll_stow::stray_logs(&target, &Below::default(), soon).unwrap()
     };
     assert_eq!(stray().len(), 0);
     fs::rename(&home, folder.path().join("unmounted")).unwrap();
     fs::rename(folder.path().join("other"), &home).unwrap();
-    let kept = stray()[0].kept.unwrap();
+    let kept = stray().remove(0).kept.unwrap();
     assert!(kept.contains("not mounted"), "{kept}");
-    let refused = plimsoll_stow::remove_stray(&stray()[0], &BTreeSet::new(), soon);
+    let refused = plimsoll_stow::remove_stray(&stray()[0], &Below::default(), soon);
     assert!(refused.unwrap_err().to_string().contains("not mounted"));
     fs::rename(&home, folder.path().join("other")).unwrap();
     fs::rename(folder.path().join("unmounted"), &home).unwrap();
     fs::remove_dir_all(home.join("it")).unwrap();
     assert_eq!(stray()[0].kept, None);
+}
+
+/// What cannot be read at this moment is there all the same.
+#[test]
+fn logs_are_kept_while_what_is_in_the_place_of_their_container_cannot_be_read() {
+    let folder = copied();
+    fs::remove_dir_all(folder.path().join("copy")).ok();
+    let marker = folder.path().join("it").join(plimsoll_stow::MARKER);
+    let soon = SystemTime::now() + Duration::from_secs(48 * 3600);
+    let stray =
+        || plimsoll_stow::stray_logs(&folder.path().join("t0"), &Below::default(), soon).unwrap();
+    let said = fs::read_to_string(&marker).unwrap();
+    let closed = |mode| {
+        let path = folder.path().join("it");
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for other in ["", "plimsoll container 9\n", &"x".repeat(1 << 17)] {
+        fs::write(&marker, other).unwrap();
+        let kept = stray().remove(0).kept.expect("they can be removed");
+        assert!(kept.contains("nobody can look") && kept.contains("/it: "), "{kept}");
+        let refused = plimsoll_stow::remove_stray(&stray()[0], &Below::default(), soon);
+        assert!(refused.unwrap_err().to_string().contains("nobody can look"));
+    }
+    fs::write(&marker, said).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        closed(0o000);
+        let kept = stray().remove(0).kept.expect("they can be removed");
+        assert!(kept.contains("Permission denied"), "{kept}");
+        closed(0o700);
+    }
+    assert_eq!(stray().len(), 0);
 }

@@ -23,7 +23,8 @@ use crate::progress::Progress;
 ///
 /// With targets and no container, it looks on these for logs of yours whose container is gone, as after `rm -r`: neither where it was written
 /// last, nor in the same directory, nor below the directories of --below. --repair asks for each whether to remove it; logs that were written to
-/// less than a day ago, or of which nobody knows where their container was, stay.
+/// less than a day ago, or of which nobody knows where their container was, stay. So do all while something there cannot be looked into, or others could
+/// have hidden it: a directory of --below should be yours, with all that is in it.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
     plimsoll stow check big\n  \

@@ -1,15 +1,13 @@
 //! `plimsoll stow check --targets` without a container: logs whose container is gone.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use plimsoll_guarded::Directory;
 use plimsoll_report::Record;
-use plimsoll_stow::{Id, StrayLogs, Target, containers_below, remove_stray, stray_logs};
+use plimsoll_stow::{Below, StrayLogs, Target, remove_stray, stray_logs};
 
 use super::info::{LOGS, PROBLEMS, REMOVED, STORED};
 use crate::output::{self, Output};
@@ -35,21 +33,21 @@ pub fn run(
     if matches!(removal, Removal::Asked) && !std::io::stdin().is_terminal() {
         bail!("nobody can be asked before logs are removed; hint: --yes as well");
     }
-    let known = known_below(below)?;
+    let below = looked_through(below)?;
     let now = SystemTime::now();
     let (mut rows, mut left, mut removed) = (Vec::new(), 0u64, 0u64);
     for target in targets {
-        let found = stray_logs(&target.path, &known, now);
+        let found = stray_logs(&target.path, &below, now);
         let found =
             found.with_context(|| format!("cannot look through {}", target.path.display()))?;
         for stray in found {
-            let outcome = match (stray.kept, removal) {
+            let outcome = match (&stray.kept, removal) {
                 (Some(why), _) => format!("left: {why}"),
                 (None, Removal::None) => "left; --repair removes it".into(),
                 (None, Removal::Asked) if !is_wanted(&stray)? => "left".into(),
                 (None, _) => {
                     let failed = || format!("cannot remove {}", stray.path.display());
-                    remove_stray(&stray, &known, now).with_context(failed)?;
+                    remove_stray(&stray, &below, now).with_context(failed)?;
                     removed += 1;
                     "removed".into()
                 }
@@ -67,13 +65,13 @@ pub fn run(
     Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn known_below(below: &[PathBuf]) -> Result<BTreeSet<Id>> {
-    let mut known = BTreeSet::new();
-    for path in below {
-        let found = Directory::open(path).and_then(|it| containers_below(&it));
-        known.extend(found.with_context(|| format!("cannot look through {}", path.display()))?);
+fn looked_through(paths: &[PathBuf]) -> Result<Below> {
+    let mut below = Below::default();
+    for path in paths {
+        let looked = below.look(path);
+        looked.with_context(|| format!("cannot look through {}", path.display()))?;
     }
-    Ok(known)
+    Ok(below)
 }
 
 fn is_wanted(stray: &StrayLogs) -> Result<bool> {
