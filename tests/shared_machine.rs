@@ -4,6 +4,7 @@ mod beds;
 mod changed_user;
 mod containers;
 mod left_logs;
+mod mount_points;
 mod namespaces;
 mod outputs;
 mod pipes;

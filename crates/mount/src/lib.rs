@@ -2,6 +2,7 @@
 //!
 //! - [`mount`]: mounts, and serves until it is unmounted.
 //! - [`unmount`]: takes away one mount, and no other that may be there by then; [`unmount_if_dead`]: one whose server is gone.
+//! - [`whole_point`]: where to mount, if nobody else can exchange it.
 //!
 //! What is below the directory is found anew at each look, by names and without following links, and must be the very thing that the
 //! kernel was told of, which decides by that who may read it; nothing about it is cached but the
@@ -22,6 +23,7 @@ mod nodes;
 mod open_file;
 mod per_user;
 mod place;
+mod point;
 mod rights;
 mod turns;
 mod unmounting;
@@ -30,4 +32,5 @@ mod windows;
 
 pub use habits::Caching;
 pub use mounted::{Manner, MountError, Mounted, mount};
+pub use point::whole_point;
 pub use unmounting::{unmount, unmount_if_dead};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use plimsoll_guarded::{Directory, Untrusted, acting_user, open_trusted};
+use plimsoll_guarded::{Directory, Untrusted};
 use plimsoll_stow::{Container, Target};
 use rustix::system::sysinfo;
 use thiserror::Error;
@@ -15,6 +15,7 @@ use thiserror::Error;
 use crate::containers::Containers;
 use crate::file_system::FileSystem;
 use crate::habits::{Caching, Habits};
+use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
 use crate::view::View;
 
@@ -89,6 +90,7 @@ pub struct Mounted {
     /// Never dropped: it would unmount whatever is at the place by then.
     session: ManuallyDrop<BackgroundSession>,
     containers: Arc<Containers>,
+    shown: PathBuf,
     point: PathBuf,
     number: u64,
 }
@@ -113,23 +115,28 @@ pub fn mount(
     manner: Manner,
 ) -> Result<Mounted, MountError> {
     let source = |cause| MountError::Source { path: path.into(), cause };
-    let root = Directory::open(path).and_then(Directory::with_whole_path).map_err(source)?;
+    // Another user's link would have this user show what only this user can reach.
+    let root = Directory::open_by_own_links(path).and_then(Directory::with_whole_path);
+    let root = root.map_err(source)?;
     root.names().map_err(source)?;
     if Container::is_in(&root).map_err(source)? {
         return Err(MountError::IsContainer { path: path.into() });
     }
     let refused = |cause| MountError::Refused { point: point.into(), cause };
-    let point = whole_point(point)?;
+    let free = open_point(point)?;
+    let point = free.path().to_path_buf();
     if point.starts_with(root.path()) || root.path().starts_with(&point) {
         return Err(MountError::Inside { path: root.path().into(), point });
     }
+    require_free(&free).map_err(refused)?;
     let load = if manner.is_shared { SHARED } else { PRIVATE };
     let containers = Arc::new(Containers::new(targets, point.clone(), load.memory));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
     let habits = Arc::new(Habits::new(manner.caching, memory));
+    let shown = root.path().to_path_buf();
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
-    let before = Directory::open(&point).map_err(refused)?.mount_number();
+    let before = free.mount_number();
     let files = FileSystem::new(view, load.at_once, load.background);
     let session =
         Session::new(files, &point, &config(manner.is_shared, load.threads)).map_err(refused)?;
@@ -138,7 +145,7 @@ pub fn mount(
     match mounted.mount_number() {
         Some(number) if Some(number) != before => {
             read_ahead_further(&mounted);
-            Ok(Mounted { session, containers, point, number })
+            Ok(Mounted { session, containers, shown, point, number })
         }
         _ => Err(refused(io::Error::other(
             "it was unmounted at once, or the kernel has no numbers for mounts",
@@ -147,6 +154,11 @@ pub fn mount(
 }
 
 impl Mounted {
+    /// Returns the whole path of the directory that is shown, without links.
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+
     /// Returns where it is mounted.
     pub fn point(&self) -> &Path {
         &self.point
@@ -183,20 +195,6 @@ impl Mounted {
         }
         Ok(())
     }
-}
-
-/// Returns the mount point without links. Root mounts only where nobody else can exchange it.
-fn whole_point(point: &Path) -> Result<PathBuf, MountError> {
-    let refused = |cause| MountError::Refused { point: point.into(), cause };
-    let directory = Directory::open(point).map_err(refused)?;
-    if acting_user() == 0 {
-        let trusted = open_trusted(point);
-        let trusted =
-            trusted.map_err(|cause| MountError::Untrusted { point: point.into(), cause })?;
-        return Ok(trusted.path());
-    }
-    let directory = directory.with_whole_path().map_err(refused)?;
-    Ok(directory.path().to_path_buf())
 }
 
 fn config(is_shared: bool, threads: usize) -> Config {

@@ -8,11 +8,13 @@ use plimsoll_guarded::Directory;
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
+use crate::point::whole_path_of_mount;
+
 /// Unmounts what has this number at this place; nothing if something else is there by now. Programs that have files of it open
 /// keep it until they close them.
 ///
 /// # Errors
-/// If the system refuses.
+/// If the system refuses; for whoever is not root, if others can exchange a directory on the way by now.
 pub fn unmount(point: &Path, number: u64) -> io::Result<()> {
     // Only held: its server may be gone.
     let root = Directory::open(point)?;
@@ -20,7 +22,10 @@ pub fn unmount(point: &Path, number: u64) -> io::Result<()> {
         return Ok(());
     }
     match rustix::mount::unmount(root.path_by_descriptor(), UnmountFlags::DETACH) {
-        Err(Errno::PERM) => by_helper(point),
+        Err(Errno::PERM) => match whole_path_of_mount(point, number)? {
+            Some(path) => by_helper(&path),
+            None => Ok(()),
+        },
         unmounted => Ok(unmounted?),
     }
 }
@@ -41,7 +46,7 @@ pub fn unmount_if_dead(point: &Path) -> io::Result<()> {
     }
 }
 
-/// Whoever is not root needs one that acts as root (fusermount3(1)).
+/// Whoever is not root needs one that acts as root (fusermount3(1)), and that looks the path up anew: nobody else may be able to change where it leads.
 fn by_helper(point: &Path) -> io::Result<()> {
     let mut command = Command::new("fusermount3");
     command.args(["-u", "-z", "-q", "--"]).arg(point).stdin(Stdio::null());

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use plimsoll_mount::{Caching, Manner, MountError, mount, unmount, unmount_if_dead};
+use plimsoll_mount::{Caching, Manner, MountError, mount, unmount, unmount_if_dead, whole_point};
 
 use super::targets::LogTargets;
 use crate::interruption::Interruption;
@@ -36,10 +36,10 @@ const NUMBER_BYTES_MAX: u64 = 64;
     plimsoll stow mount results /mnt/results\n  \
     plimsoll stow mount results view & sleep 1; grep -c error view/log; umount view")]
 pub struct Arguments {
-    /// The directory to show
+    /// The directory to show; links of other users do not lead there
     directory: PathBuf,
 
-    /// An empty directory, outside of the first
+    /// An empty directory of yours, outside of the first, that nobody else can exchange
     mountpoint: PathBuf,
 
     /// Let other users read what their rights allow (without root, /etc/fuse.conf must have user_allow_other)
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let point = mounted.point().to_path_buf();
     output::message(&format!(
         "mounted {} on {}; Ctrl-C or {} ends it",
-        arguments.directory.display(),
+        mounted.shown().display(),
         point.display(),
         by_hand(&point)
     ));
@@ -122,7 +122,7 @@ pub fn keep(arguments: &KeeperArguments) -> Result<ExitCode> {
 /// Starts a process that outlives this one, should it be killed. It is not in the group of processes that Ctrl-C goes to.
 fn start_keeper(point: &Path) -> Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["stow", "mount-keeper"]).arg(std::fs::canonicalize(point)?);
+    command.args(["stow", "mount-keeper"]).arg(whole_point(point)?);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // It must not keep the directory busy that it was started in.
     command.current_dir("/").process_group(0);
@@ -153,7 +153,9 @@ fn with_hint(error: MountError) -> anyhow::Error {
             }
             _ => return error.into(),
         },
-        MountError::Untrusted { .. } => "root mounts where nobody else can exchange the directory",
+        MountError::Untrusted { .. } => {
+            "mount on a directory that nobody else can exchange, as one in your home"
+        }
         _ => return error.into(),
     };
     anyhow!("{error}; hint: {hint}")
