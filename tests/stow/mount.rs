@@ -299,6 +299,44 @@ fn others_see_it_only_if_they_are_let_and_have_the_rights() {
     assert!(refused.stderr.contains("belongs to user 65533"), "{}", refused.stderr);
 }
 
+/// Requests of programs and of the kernel's reading ahead lie in two windows, and all windows may be in use: what is read in order is compared all the same.
+#[test]
+fn what_is_read_in_order_is_compared_by_whatever_pieces() {
+    let place = Place::new(1);
+    fs::create_dir(place.path().join("data")).unwrap();
+    let bytes = place.plain("file", 8_600_000);
+    for name in ["damaged", "whole"] {
+        let copied = place.run(&format!("cp file data/{name} --targets ost0"));
+        assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    }
+    let id = place.json("info data/damaged")["id"].as_str().unwrap().to_string();
+    let log = place.storage.targets[0].join(format!("plimsoll-stow-{id}/log-0000"));
+    let mut content = fs::read(&log).unwrap();
+    let wanted = &bytes[8_500_000..8_500_064];
+    let at = content.windows(64).position(|it| it == wanted).unwrap();
+    content[at] ^= 1;
+    fs::write(&log, content).unwrap();
+    for direct in [&[][..], &["--direct"]] {
+        for block in [4096, 65_536, 131_072, 700_001, 1_000_000] {
+            let Some(view) = View::of(place.path(), "data", direct) else { return };
+            let taken: Vec<File> = (0..40)
+                .map(|_| {
+                    let mut file = File::open(view.at("whole")).unwrap();
+                    file.read_exact(&mut vec![0; 5 << 20]).unwrap();
+                    file
+                })
+                .collect();
+            for _ in 0..2 {
+                let line = format!("dd if=view/damaged of=/dev/null bs={block}");
+                let outcome = shell(place.path(), &line);
+                assert_ne!(outcome.status, Some(0), "{block} {direct:?}");
+                assert!(outcome.stderr.contains("Input/output error"), "{}", outcome.stderr);
+            }
+            drop(taken);
+        }
+    }
+}
+
 /// Files that programs make under `stow run` have the rights that they ask for, and logs that nobody else can read.
 #[test]
 fn root_shows_nobody_what_they_could_not_read_where_it_is() {

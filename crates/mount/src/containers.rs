@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr, FileType};
 use plimsoll_guarded::{Directory, Readers, acting_user};
-use plimsoll_stow::{ANCHOR, Container, Reader, Target, is_surely_original};
+use plimsoll_stow::{ANCHOR, Container, Reader, StowError, Target, is_surely_original};
 
 use crate::entry::{attributes_of_file, identity_of, kind_of};
 use crate::errno;
@@ -25,6 +25,9 @@ const DESCRIPTORS_BESIDES: usize = 3;
 /// Memory that counts as one: a user who may have 16,384 has 2 GiB.
 const MEMORY_OF_DESCRIPTOR: u64 = 128 << 10;
 
+/// Logs of a container that are many: all threads together may open as many as they like of containers that have fewer.
+const MANY_LOGS: usize = 64;
+
 /// Opens containers.
 #[derive(Debug)]
 pub struct Containers {
@@ -32,7 +35,10 @@ pub struct Containers {
     /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
     point: PathBuf,
     memory_max: u64,
+    descriptors_max: usize,
     recent: Mutex<VecDeque<Recent>>,
+    /// Held by who opens a container of many logs: one at a time, so that nobody takes all descriptors by looking at several.
+    opening_many: Mutex<()>,
 }
 
 /// A container that was looked at, and when.
@@ -63,9 +69,21 @@ impl std::fmt::Debug for OpenContainer {
 }
 
 impl Containers {
-    /// Targets that are named are looked for at these paths. A container takes at most so many bytes of memory.
-    pub fn new(targets: Vec<Target>, point: PathBuf, memory_max: u64) -> Self {
-        Containers { targets, point, memory_max, recent: Mutex::new(VecDeque::new()) }
+    /// Targets that are named are looked for at these paths. A container takes at most so many bytes of memory, and it and those that were looked at lately so many descriptors.
+    pub fn new(
+        targets: Vec<Target>,
+        point: PathBuf,
+        memory_max: u64,
+        descriptors_max: usize,
+    ) -> Self {
+        Containers {
+            targets,
+            point,
+            memory_max,
+            descriptors_max,
+            recent: Mutex::default(),
+            opening_many: Mutex::default(),
+        }
     }
 
     /// Returns what is in a container by now.
@@ -87,7 +105,13 @@ impl Containers {
         let opened = Arc::new(self.open(directory).map_err(|it| errno::of_container(&it))?);
         let mut recent = self.recent();
         recent.push_front(Recent { identity, container: opened.clone(), looked: Instant::now() });
-        recent.truncate(RECENT_MAX);
+        let mut descriptors = 0;
+        let kept = recent.iter().take(RECENT_MAX).take_while(|it| {
+            descriptors += it.container.descriptors;
+            descriptors <= self.descriptors_max
+        });
+        let kept = kept.count();
+        recent.truncate(kept);
         Ok(opened)
     }
 
@@ -96,17 +120,27 @@ impl Containers {
         self.recent().retain(|it| it.looked.elapsed() < UNUSED);
     }
 
-    fn open(&self, directory: Directory) -> Result<OpenContainer, plimsoll_stow::StowError> {
+    fn open(&self, directory: Directory) -> Result<OpenContainer, StowError> {
         let container = Container::open_in(directory, &self.targets)?;
         let container = Arc::new(container.within_memory(self.memory_max));
         let logs = container.logs()?;
         if logs.iter().any(|it| it.path.starts_with(&self.point)) {
             let (path, why) =
                 (container.path().into(), "a log would be inside of the mount".into());
-            return Err(plimsoll_stow::StowError::Damaged { path, why });
+            return Err(StowError::Damaged { path, why });
         }
-        let reader = Reader::open(container.clone())?;
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
+        if descriptors > self.descriptors_max {
+            return Err(StowError::System {
+                what: "open all logs of",
+                path: container.path().into(),
+                cause: rustix::io::Errno::NFILE.into(),
+            });
+        }
+        let one_at_a_time = (logs.len() > MANY_LOGS)
+            .then(|| self.opening_many.lock().unwrap_or_else(PoisonError::into_inner));
+        let reader = Reader::open(container.clone())?;
+        drop(one_at_a_time);
         // Where the notes cannot be asked, somebody may just be hiding them.
         let is_original = is_surely_original(&container)?;
         let readers = reader.readers();

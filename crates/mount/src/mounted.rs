@@ -17,7 +17,7 @@ use crate::file_system::FileSystem;
 use crate::habits::{Caching, Habits};
 use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
-use crate::view::View;
+use crate::view::{View, descriptors_of_user};
 
 /// How many requests are answered at once: one that waits for a slow target holds up no other.
 struct Load {
@@ -130,7 +130,10 @@ pub fn mount(
     }
     require_free(&free).map_err(refused)?;
     let load = if manner.is_shared { SHARED } else { PRIVATE };
-    let containers = Arc::new(Containers::new(targets, point.clone(), load.memory));
+    // Who mounts for nobody else takes from nobody.
+    let descriptors = if manner.is_shared { descriptors_of_user() } else { usize::MAX };
+    let containers = Containers::new(targets, point.clone(), load.memory, descriptors);
+    let containers = Arc::new(containers);
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
     let habits = Arc::new(Habits::new(manner.caching, memory));

@@ -33,6 +33,12 @@ const WINDOWS_MAX: usize = 32;
 const DESCRIPTORS_PART: u64 = 4;
 const DESCRIPTORS_MAX: u64 = 16_384;
 
+/// Returns how many descriptors one user may have open here.
+pub fn descriptors_of_user() -> usize {
+    let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    (all / DESCRIPTORS_PART).min(DESCRIPTORS_MAX) as usize
+}
+
 /// Directories that one user may list at once, each with two more descriptors: this part of those, and not more than this many.
 const LISTINGS_PART: usize = 8;
 const LISTINGS_MAX: usize = 128;
@@ -63,8 +69,7 @@ impl View {
     ) -> io::Result<Self> {
         let facts = root.facts()?;
         let rights = Rights::of(&attributes_of(ROOT, &facts));
-        let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let most = (all / DESCRIPTORS_PART).min(DESCRIPTORS_MAX) as usize;
+        let most = descriptors_of_user();
         Ok(View {
             root: Arc::new(root),
             nodes: Nodes::new(identity_of(&facts), rights),

@@ -20,8 +20,8 @@ const WINDOWS_PER_FILE: usize = 2;
 pub enum Served {
     /// Its bytes were handed over.
     Wholly,
-    /// A window has not all of them: the file ends there, or something cannot be read or differs from its checksum. They have to be
-    /// read, and compared, on their own.
+    /// No window has all of them: they lie in two, the file ends there, all windows are in use, or something cannot be read or differs
+    /// from its checksum. They have to be read, and compared, on their own.
     NotHere,
     /// The file is not read in order.
     OutOfOrder,
@@ -68,8 +68,10 @@ impl Windows {
     ) -> Served {
         // Held until the bytes are handed over: who looks for changes afterwards finds none of the old bytes in the kernel's cache.
         let reader = from.reader();
-        let Some(window) = self.window(offset, length as u64, reader.changes()) else {
-            return Served::OutOfOrder;
+        let window = match self.window(offset, length as u64, reader.changes()) {
+            Found::Window(window) => window,
+            Found::None => return Served::NotHere,
+            Found::OutOfOrder => return Served::OutOfOrder,
         };
         let filled = window.filled.get_or_init(|| window.read(&reader));
         let bytes = filled.as_ref().map(|(buffer, count)| &buffer.bytes[..*count]);
@@ -84,33 +86,43 @@ impl Windows {
     }
 
     /// Returns the window that has a range; a new one if the file is read in order.
-    fn window(&self, offset: u64, length: u64, changes: u64) -> Option<Arc<Window>> {
+    fn window(&self, offset: u64, length: u64, changes: u64) -> Found {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = offset.checked_add(length)?;
+        let Some(end) = offset.checked_add(length) else { return Found::OutOfOrder };
         let last_end = std::mem::replace(&mut state.last_end, end);
         let start = offset - offset % WINDOW_BYTES;
-        if end > start + WINDOW_BYTES {
-            return None;
-        }
-        if let Some(at) = state.windows.iter().position(|it| it.start == start) {
-            if state.windows[at].changes == changes {
-                return Some(state.windows[at].clone());
-            }
-            state.windows.remove(at);
-        }
+        let known = state.windows.iter().position(|it| it.start == start);
         // The kernel's requests for what it reads ahead come in nearly the right order.
         let is_behind = state.windows.iter().any(|it| it.start + WINDOW_BYTES == start);
-        if !is_behind && offset != last_end {
-            return None;
+        if known.is_none() && !is_behind && offset != last_end {
+            return Found::OutOfOrder;
+        }
+        if end > start + WINDOW_BYTES {
+            return Found::None;
+        }
+        if let Some(at) = known {
+            if state.windows[at].changes == changes {
+                return Found::Window(state.windows[at].clone());
+            }
+            state.windows.remove(at);
         }
         if state.windows.len() >= WINDOWS_PER_FILE {
             state.windows.pop_front();
         }
-        let empty = Mutex::new(Some(self.budget.take()?));
+        let Some(buffer) = self.budget.take() else { return Found::None };
+        let empty = Mutex::new(Some(buffer));
         let window = Arc::new(Window { start, changes, empty, filled: OnceLock::new() });
         state.windows.push_back(window.clone());
-        Some(window)
+        Found::Window(window)
     }
+}
+
+/// What there is for a request.
+enum Found {
+    Window(Arc<Window>),
+    /// The file is read in order, but no window has the range.
+    None,
+    OutOfOrder,
 }
 
 impl Window {
