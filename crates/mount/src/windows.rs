@@ -69,9 +69,9 @@ impl Windows {
         // Held until the bytes are handed over: who looks for changes afterwards finds none of the old bytes in the kernel's cache.
         let reader = from.reader();
         let window = match self.window(offset, length as u64, reader.changes()) {
-            Found::Window(window) => window,
-            Found::None => return Served::NotHere,
-            Found::OutOfOrder => return Served::OutOfOrder,
+            Sought::Window(window) => window,
+            Sought::None => return Served::NotHere,
+            Sought::OutOfOrder => return Served::OutOfOrder,
         };
         let filled = window.filled.get_or_init(|| window.read(&reader));
         let bytes = filled.as_ref().map(|(buffer, count)| &buffer.bytes[..*count]);
@@ -86,39 +86,39 @@ impl Windows {
     }
 
     /// Returns the window that has a range; a new one if the file is read in order.
-    fn window(&self, offset: u64, length: u64, changes: u64) -> Found {
+    fn window(&self, offset: u64, length: u64, changes: u64) -> Sought {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(end) = offset.checked_add(length) else { return Found::OutOfOrder };
+        let Some(end) = offset.checked_add(length) else { return Sought::OutOfOrder };
         let last_end = std::mem::replace(&mut state.last_end, end);
         let start = offset - offset % WINDOW_BYTES;
         let known = state.windows.iter().position(|it| it.start == start);
         // The kernel's requests for what it reads ahead come in nearly the right order.
         let is_behind = state.windows.iter().any(|it| it.start + WINDOW_BYTES == start);
         if known.is_none() && !is_behind && offset != last_end {
-            return Found::OutOfOrder;
+            return Sought::OutOfOrder;
         }
         if end > start + WINDOW_BYTES {
-            return Found::None;
+            return Sought::None;
         }
         if let Some(at) = known {
             if state.windows[at].changes == changes {
-                return Found::Window(state.windows[at].clone());
+                return Sought::Window(state.windows[at].clone());
             }
             state.windows.remove(at);
         }
         if state.windows.len() >= WINDOWS_PER_FILE {
             state.windows.pop_front();
         }
-        let Some(buffer) = self.budget.take() else { return Found::None };
+        let Some(buffer) = self.budget.take() else { return Sought::None };
         let empty = Mutex::new(Some(buffer));
         let window = Arc::new(Window { start, changes, empty, filled: OnceLock::new() });
         state.windows.push_back(window.clone());
-        Found::Window(window)
+        Sought::Window(window)
     }
 }
 
 /// What there is for a request.
-enum Found {
+enum Sought {
     Window(Arc<Window>),
     /// The file is read in order, but no window has the range.
     None,
