@@ -20,9 +20,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use plimsoll_stats::{Sample, median_interval};
+use plimsoll_testbed::{Feature, Lacking};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use took::Took;
+
+/// Returns whether the targets of a test bed have limits, of which so much is lacking. That they lie in memory is no harm: then nothing holds
+/// them up that others write to the disk.
+pub fn has_limits(lacking: &[Lacking]) -> bool {
+    lacking.iter().all(|it| it.features == [Feature::Disk])
+}
 
 /// Pairs that give a 95 % interval of a median: six are the least, more narrow it.
 pub const PAIRS: usize = 11;
