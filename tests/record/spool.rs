@@ -3,14 +3,15 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use plimsoll_trace::Op;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::assert_writes;
-use crate::support::command::Outcome;
-use crate::support::recording::{processes, program, record};
+use crate::support::command::{Outcome, binary};
+use crate::support::recording::{calls, processes, program, record};
 
 #[test]
 fn a_spool_is_brought_home_also_after_a_kill() {
@@ -78,4 +79,46 @@ fn a_signal_to_the_wrapper_is_the_programs_and_its_recording_comes_home() {
         );
         fs::remove_dir_all(&rec).unwrap();
     }
+}
+
+/// No attack: somebody collects what a crash left, while a program in a container (other process ids) still writes to the same spool.
+#[test]
+fn collecting_takes_nothing_from_a_process_in_a_container_that_still_runs() {
+    let can = Command::new("unshare").args(["--pid", "--fork", "--mount-proc", "true"]).output();
+    if !can.is_ok_and(|it| it.status.success()) {
+        eprintln!("SKIPPED: needs unshare --pid, which root can");
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let at = |name: &str| folder.path().join(name);
+    assert!(Command::new("mkfifo").arg(at("go")).status().unwrap().success());
+    let inner = record(&at("rec"));
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc"]).arg(inner.get_program());
+    command.args(inner.get_args()).arg("--spool").arg(at("spool"));
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let script = "echo 1 > first; : > ready; read word < go; echo 22 > second";
+    command.args(["--", "sh", "-c", script]).current_dir(folder.path());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    while !at("ready").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let collect = |more: &[&str]| -> Outcome {
+        let mut command = binary();
+        command.args(["record", "--collect"]).arg(at("rec")).arg("--spool").arg(at("spool"));
+        command.args(more).output().unwrap().into()
+    };
+    let outcomes = [collect(&[]), collect(&["--ended"])];
+    fs::write(at("go"), "on\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    for outcome in outcomes {
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("files collected  0"), "{}", outcome.stdout);
+    }
+    let processes = processes(&at("rec"));
+    assert_eq!(calls(&processes, Op::Write, "/first"), (1, 2));
+    assert_eq!(calls(&processes, Op::Write, "/second"), (1, 3));
 }

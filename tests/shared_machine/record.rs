@@ -181,7 +181,11 @@ fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
     let larger = fs::OpenOptions::new().write(true).open(spool.join("left.rec")).unwrap();
     larger.set_len(1 << 36).unwrap();
     // Of a process that was ended while it began.
-    fs::write(spool.join("node-4194305-1.rec.new"), "").unwrap();
+    let begun = fs::File::create(spool.join("node-4194305-1.rec.new")).unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    begun.set_modified(long_ago).unwrap();
+    // Of one on another node that may just begin.
+    fs::write(spool.join("node-4194305-2.rec.new"), "").unwrap();
     fs::write(node.recording().join("left.rec.part"), "of a killed one").unwrap();
     let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
@@ -192,6 +196,7 @@ fn only_files_of_recordings_are_collected_and_pipes_are_not_waited_for() {
         assert!(!home.join(name).exists(), "{name}");
     }
     assert!(!spool.join("node-4194305-1.rec.new").exists(), "nothing is in it");
+    assert!(spool.join("node-4194305-2.rec.new").exists(), "its process may just begin");
     for name in ["pipe.rec", "link.rec", "huge.rec"] {
         assert!(spool.join(name).symlink_metadata().is_ok(), "{name}");
     }

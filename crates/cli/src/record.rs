@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use plimsoll_process::{hide_last_arguments, run_to_end};
-use plimsoll_record::{Collected, Launch, collect, rank, recording_around};
+use plimsoll_record::{Collected, Launch, Others, collect, rank, recording_around};
 use plimsoll_report::{Record, numbers};
 
 use crate::argument::argument;
@@ -17,6 +17,7 @@ use crate::output::{self, Output};
 
 numbers! {
     MOVED = "moved", "files collected", Count, "Files of processes that had ended without moving their file to the recording.", "the spool of this node";
+    ELSEWHERE = "elsewhere", "left, elsewhere", Count, "Files of processes on other nodes, or in containers that cannot be looked into from here, which may still run; --ended takes them.", "the spool of this node";
     RUNNING = "running", "still running", Count, "Files of processes that are still running; they move their files to the recording themselves.", "the spool of this node";
 }
 
@@ -67,6 +68,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "command"])]
     collect: Option<PathBuf>,
 
+    /// With --collect: processes on other nodes, and in containers that cannot be looked into from here, have ended; take their files too
+    #[arg(long, requires = "collect")]
+    ended: bool,
+
     /// Do not say where the recording is
     #[arg(short, long, conflicts_with = "collect")]
     quiet: bool,
@@ -78,7 +83,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     if let Some(directory) = &arguments.collect {
-        let collected = collect(directory, arguments.spool.as_deref())?;
+        let others = if arguments.ended { Others::HaveEnded } else { Others::MayRun };
+        let collected = collect(directory, arguments.spool.as_deref(), others)?;
         print(collected, directory, output)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -119,13 +125,21 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
             return Ok(program::not_started(program, &error));
         }
     };
-    if let Err(error) = prepared.bring_home() {
+    let (home, spool) = (argument(prepared.path()), argument(prepared.spool()));
+    let hint = format!("plimsoll record --collect {home} --spool {spool}");
+    match prepared.bring_home() {
         // The status is the program's: nobody else changes it, not even by filling the disk.
-        let (home, spool) = (argument(prepared.path()), argument(prepared.spool()));
-        let hint = format!("plimsoll record --collect {home} --spool {spool}");
-        output::message(&format!("warning: {error}; hint: {hint}"));
-    } else if is_told {
-        tell("recorded into", prepared.path());
+        Err(error) => output::message(&format!("warning: {error}; hint: {hint}")),
+        Ok(collected) if is_told => {
+            tell("recorded into", prepared.path());
+            if collected.elsewhere > 0 {
+                output::message(&format!(
+                    "warning: {} files of processes on other nodes or in containers, which may still run, stay in {spool}; hint: once they have ended, {hint} --ended",
+                    collected.elsewhere
+                ));
+            }
+        }
+        Ok(_) => {}
     }
     program::end_like(status)
 }
@@ -141,6 +155,9 @@ fn tell(what: &str, directory: &Path) {
 
 /// Prints what was collected.
 fn print(collected: Collected, directory: &Path, output: Output) -> Result<()> {
-    let record = Record::new().number(&MOVED, collected.moved).number(&RUNNING, collected.running);
+    let record = Record::new()
+        .number(&MOVED, collected.moved)
+        .number(&RUNNING, collected.running)
+        .number(&ELSEWHERE, collected.elsewhere);
     output.print("record.collect", &format!("recording {}", directory.display()), &record)
 }

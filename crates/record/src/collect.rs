@@ -1,18 +1,20 @@
 //! Collects what processes left in the spool after a crash, a kill or the loss of a node.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plimsoll_guarded::{Directory, Draft, copy_stored};
 use plimsoll_trace::layout::{FILE_EXTENSION, HEADER_BYTES, State};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
 
+use crate::nested::Nested;
 use crate::{RecordError, directory, spool};
 
 /// What was found in the spool.
@@ -22,31 +24,71 @@ pub struct Collected {
     pub moved: u64,
     /// Files whose processes still run; they are left alone.
     pub running: u64,
+    /// Files of processes on other nodes, or in containers that this one cannot look into, which may still run; they are left alone.
+    pub elsewhere: u64,
 }
 
-/// Moves the files of ended processes of a recording from this node's spools, and from the given one.
+/// What is known of processes on other nodes, and in containers that this process cannot look into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// They may still write to their files.
+    MayRun,
+    /// They have ended: somebody who knows has said so.
+    HaveEnded,
+}
+
+/// A file gets its name moments after it was made: what has none after this time is nobody's. Clocks of nodes differ by less.
+const BEGINNING: Duration = Duration::from_secs(3600);
+
+/// Moves the files of ended processes of a recording from this node's spools, and from the given one. A file that its process still writes to would lose the rest.
 ///
 /// # Errors
 /// If others could write to the recording or the given spool, or if a file cannot be copied.
-pub fn collect(recording: &Path, spool: Option<&Path>) -> Result<Collected, RecordError> {
-    collect_to(&directory::open(recording)?, spool)
+pub fn collect(
+    recording: &Path,
+    spool: Option<&Path>,
+    others: Others,
+) -> Result<Collected, RecordError> {
+    collect_to(&directory::open(recording)?, spool, others)
 }
 
-fn collect_to(home: &Directory, said: Option<&Path>) -> Result<Collected, RecordError> {
+fn collect_to(
+    home: &Directory,
+    said: Option<&Path>,
+    others: Others,
+) -> Result<Collected, RecordError> {
     let (mut collected, mut failed) = (Collected::default(), None);
     for spool in spool::existing(home.path(), said)? {
-        for name in spool.names().unwrap_or_default() {
-            match beginner(&name).map(WritingProcess::of_number) {
+        let names = spool.names().unwrap_or_default();
+        // After their names: whoever has made one of these files, and is not found, has ended.
+        let nested = OnceCell::new();
+        let nested = || nested.get_or_init(Nested::look);
+        let is_left = |file: &ProcessFile, collected: &mut Collected| {
+            let process = match file.writing_process() {
+                WritingProcess::Elsewhere => nested().of_header(file.header()),
+                known => known,
+            };
+            let left = match process {
+                WritingProcess::Running => &mut collected.running,
+                WritingProcess::Elsewhere if others == Others::MayRun => &mut collected.elsewhere,
+                WritingProcess::Gone | WritingProcess::Elsewhere => return false,
+            };
+            *left += 1;
+            true
+        };
+        for name in names {
+            match beginner(&spool, &name, nested) {
                 // It was ended before there was anything in its file.
                 Some(WritingProcess::Gone) => {
                     let path = spool.path().join(&name);
                     spool.remove_file_if_there(&name).map_err(RecordError::io("remove", &path))?;
                 }
-                Some(_) => collected.running += 1,
+                Some(WritingProcess::Running) => collected.running += 1,
+                Some(WritingProcess::Elsewhere) => collected.elsewhere += 1,
                 None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == FILE_EXTENSION) {
-                let brought = bring_home(&spool, &name, home, &mut collected);
+                let brought = bring_home(&spool, &name, home, &is_left, &mut collected);
                 // One that cannot be brought home keeps no other one from coming.
                 if let Err(cause) = brought {
                     let (spool, home) = (spool.path().to_path_buf(), home.path().to_path_buf());
@@ -69,19 +111,39 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// The same when the program has ended. Children that it has just killed may take a moment to end;
 /// others that outlive it are left alone.
-pub(crate) fn collect_soon(home: &Directory, spool: &Path) -> Result<(), RecordError> {
+pub(crate) fn collect_soon(home: &Directory, spool: &Path) -> Result<Collected, RecordError> {
     let began = Instant::now();
-    while collect_to(home, Some(spool))?.running > 0 && began.elapsed() < GRACE {
+    loop {
+        let collected = collect_to(home, Some(spool), Others::MayRun)?;
+        if collected.running == 0 || began.elapsed() >= GRACE {
+            return Ok(collected);
+        }
         std::thread::sleep(LOOK);
     }
-    Ok(())
 }
 
-/// Returns the process whose file does not have its final name yet (HOST-PID-TIME.rec.new).
-fn beginner(name: &OsStr) -> Option<u32> {
-    let name = name.to_string_lossy();
-    let (host_and_pid, _) = name.strip_suffix(".rec.new")?.rsplit_once('-')?;
-    host_and_pid.rsplit_once('-')?.1.parse().ok()
+/// Returns what is known of the process whose file does not have its final name yet (HOST-PID-TIME.rec.new).
+fn beginner<'a>(
+    spool: &Directory,
+    name: &OsStr,
+    nested: impl Fn() -> &'a Nested,
+) -> Option<WritingProcess> {
+    let text = name.to_string_lossy();
+    let (host_and_pid, _) = text.strip_suffix(".rec.new")?.rsplit_once('-')?;
+    let (host, pid) = host_and_pid.rsplit_once('-')?;
+    let pid = pid.parse().ok()?;
+    let facts = spool.facts_of(name).ok()?;
+    let modified = UNIX_EPOCH + Duration::from_secs(u64::try_from(facts.st_mtime).unwrap_or(0));
+    if SystemTime::now().duration_since(modified).is_ok_and(|age| age > BEGINNING) {
+        return Some(WritingProcess::Gone);
+    }
+    if host.as_bytes() != rustix::system::uname().nodename().to_bytes() {
+        return Some(WritingProcess::Elsewhere);
+    }
+    Some(match WritingProcess::of_number(pid) {
+        WritingProcess::Gone => nested().of_number(pid),
+        known => known,
+    })
 }
 
 /// Copies a file and removes the original, so that a kill at any moment leaves a complete one in one of the two places.
@@ -89,6 +151,7 @@ fn bring_home(
     spool: &Directory,
     name: &OsStr,
     home: &Directory,
+    is_left: &impl Fn(&ProcessFile, &mut Collected) -> bool,
     collected: &mut Collected,
 ) -> io::Result<()> {
     // A file that is not a recording's is not ours to move; a pipe or a link is nobody's recording.
@@ -97,8 +160,7 @@ fn bring_home(
     let Ok(file) = ProcessFile::open(Path::new(&by_descriptor)) else { return Ok(()) };
     let ends = [State::Finished as u32, State::Executed as u32];
     let has_ended = ends.contains(&file.header().state);
-    if !has_ended && file.writing_process() == WritingProcess::Running {
-        collected.running += 1;
+    if !has_ended && is_left(&file, collected) {
         return Ok(());
     }
     let part = [name, OsStr::new(".part")].join(OsStr::new(""));

@@ -11,7 +11,7 @@ use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_machine::{Machine, preload_library};
 use plimsoll_trace::variables;
 
-use crate::collect::collect_soon;
+use crate::collect::{Collected, collect_soon};
 use crate::unseen::UnseenProgram;
 use crate::{RecordError, directory, key, marker, spool};
 
@@ -197,13 +197,13 @@ impl Prepared {
         }
     }
 
-    /// Collects the files of the program, which has ended.
+    /// Collects the files of the program, which has ended, and returns what was found.
     ///
     /// # Errors
     /// If a file cannot be copied; it stays in the spool.
-    pub fn bring_home(&self) -> Result<(), RecordError> {
+    pub fn bring_home(&self) -> Result<Collected, RecordError> {
         if self.is_direct() {
-            return Ok(());
+            return Ok(Collected::default());
         }
         collect_soon(&self.directory, &self.spool)
     }

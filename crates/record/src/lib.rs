@@ -15,12 +15,13 @@ mod error;
 mod key;
 mod launch;
 pub mod marker;
+mod nested;
 mod newest;
 mod spool;
 mod stowing;
 mod unseen;
 
-pub use collect::{Collected, collect};
+pub use collect::{Collected, Others, collect};
 pub use error::RecordError;
 pub use key::{rank, recording_around};
 pub use launch::{Launch, Prepared};
