@@ -80,14 +80,17 @@ impl Degrees {
         self.counts.iter().fold(0, |sum, it| sum.saturating_add(*it))
     }
 
-    /// Returns sizes of which there are far more clusters than of the next smaller one: by chance larger ones are ever rarer.
+    /// Returns sizes of which there are far more clusters than of the next smaller one: by chance larger ones are ever rarer. Of sizes that follow each other only the largest: the others lack a
+    /// target that does a little more or less.
     pub fn outstanding(&self) -> Vec<usize> {
         let sizes = self.counts.iter().enumerate().skip(OUTSTANDING_SIZE);
         let is_far_more = |(size, count): &(usize, &u64)| {
             let smaller = self.counts[size - 1] as f64;
             **count >= OUTSTANDING_CLUSTERS && **count as f64 >= smaller * OUTSTANDING_EXCESS
         };
-        sizes.filter(is_far_more).map(|it| it.0).collect()
+        let all: Vec<usize> = sizes.filter(is_far_more).map(|it| it.0).collect();
+        let largest = all.chunk_by(|one, next| one + 1 == *next).filter_map(|run| run.last());
+        largest.copied().collect()
     }
 
     /// Returns the mean size of a cluster.
@@ -115,6 +118,7 @@ mod tests {
         let of = |counts: &[u64]| Degrees { counts: counts.to_vec() }.outstanding();
         assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9]), [0; 0]);
         assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9, 3_000, 2_000, 5_000]), [6, 8]);
+        assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9, 300, 3_000]), [7]);
         assert_eq!(of(&[0, 90_000, 9_000, 900, 90, 9, 99]), [0; 0], "too few");
         assert_eq!(of(&[]), [0; 0]);
     }

@@ -74,9 +74,11 @@ fn findings(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
     found.extend(recurring::hot_periods(analysis));
     found.extend(recurring::jobs(frame, analysis));
     found.extend(whole::drift(analysis));
+    let is_any = !found.is_empty();
+    found.extend(whole::outages(analysis));
     let is_long_enough = frame.days.len() >= DAYS_TO_RECUR;
-    if found.is_empty() && is_long_enough {
-        found.push("Nothing beyond chance: no target gets more than others day after day, and at no time of the day more is moved every day than around it.".into());
+    if !is_any && is_long_enough {
+        found.insert(0, "Nothing recurs beyond chance: no target gets more than others day after day, and at no time of the day more is moved every day than around it.".into());
     }
     let mut answers: Vec<Answer> = found.into_iter().map(Ok).collect();
     if !is_long_enough {
@@ -92,7 +94,6 @@ fn findings(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
 
 fn known(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
     let mut answers = vec![whole::known(frame, analysis).ok_or("anything: no minute is known")];
-    answers.extend(whole::outages(analysis).map(Ok));
     answers.extend(whole::dropped(frame, analysis).map(Ok));
     if frame.days.len() >= LEAST_DAYS {
         answers.push(Ok(BRACKETS.to_string()));
@@ -108,9 +109,9 @@ fn load(frame: &Frame, analysis: &Analysis, beside: &Beside) -> Vec<Answer> {
             .ok_or("how bursty reads and writes are: too few minutes are known"),
         whole::below_mean(analysis)
             .ok_or("how far typical minutes are from the mean: too few minutes are known"),
-        beside::busy(frame, beside).ok_or("how busy targets are beyond their bytes (FSU), and how large requests are: operations are not counted here"),
+        beside::busy(frame, beside).ok_or("how busy targets are beyond their bytes (file system utilization), and how large requests are: operations are not counted here"),
         beside::who(analysis, beside)
-            .ok_or("which jobs make the load: targets do not count by job here"),
+            .ok_or("which jobs make the load: targets do not count by job here (plimsoll monitor --jobs does)"),
     ]
 }
 

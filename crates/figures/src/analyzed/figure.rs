@@ -11,7 +11,9 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
     };
     let (low, high) = (show(interval.low), show(interval.high));
     if low == high {
-        return format!("{value} ({})", closely(estimate.value, interval));
+        let more =
+            with_more_digits(estimate.value, interval).filter(|_| is_plain(&value, estimate));
+        return more.unwrap_or_else(|| format!("{value} ({})", closely(estimate.value, interval)));
     }
     let [unit, of_low, of_high] = [&value, &low, &high].map(|it| it.split_once(' '));
     match (unit, of_low, of_high) {
@@ -22,6 +24,18 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
         }
         _ => format!("{value} ({low} to {high})"),
     }
+}
+
+/// Returns whether a figure is shown as the number that it is, without a unit.
+fn is_plain(shown: &str, estimate: &Estimate) -> bool {
+    shown.parse::<f64>().is_ok_and(|it| (it - estimate.value).abs() <= estimate.value.abs() * 0.01)
+}
+
+/// Returns a figure and its interval with as many digits as it takes to tell them apart.
+fn with_more_digits(value: f64, Interval { low, high }: Interval) -> Option<String> {
+    let shown = |digits: usize| [value, low, high].map(|it| format!("{it:.digits$}"));
+    let told = (3..=5).map(shown).find(|[_, low, high]| low != high);
+    told.map(|[value, low, high]| format!("{value} ({low} to {high})"))
 }
 
 /// How sure a figure is whose interval is narrower than its digits.
@@ -47,7 +61,7 @@ mod tests {
             figure(&Estimate { value, interval: Some(Interval { low, high }) }, words::short)
         };
         assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.9)");
-        assert_eq!(of(0.72, 0.7197, 0.7202), "0.72 (give or take 0.04 % of it)");
+        assert_eq!(of(0.72, 0.7197, 0.7202), "0.7200 (0.7197 to 0.7202)");
         assert_eq!(of(0.72, 0.72, 0.72), "0.72 (the same whichever days are taken)");
         assert_eq!(of(1234.0, 1233.999, 1234.001), "1,234 (give or take less than 0.01 % of it)");
         assert_eq!(of(0.001, -0.002, 0.003), "0 (sure to these digits)");

@@ -65,7 +65,7 @@ pub fn phases(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let lasts = |it: Option<Estimate>| Some(figure(&it?, minutes));
     let share = |it: f64| words::percent(it);
     Some(format!(
-        "High activity, which is the upper {} of minutes, lasts {} on average for reads and begins again every {}; for writes it lasts {} and begins again every {}. Low activity, the lower {}, lasts {} for reads and {} for writes.",
+        "High activity, which is the upper {} of minutes, lasts {} on average for reads, and {} from start to start; for writes it lasts {}, and {} from start to start. (That is no rhythm: it follows from the share and the length.) Low activity, the lower {}, lasts {} for reads and {} for writes.",
         share(1.0 - frame.options.high_from),
         lasts(high[0].mean_length)?,
         lasts(high[0].mean_interval)?,
@@ -109,6 +109,7 @@ pub fn reads_tell_writes(analysis: &Analysis) -> Option<String> {
     let verdict = match Likeness::of(&r) {
         Likeness::Opposite => "take turns".to_string(),
         Likeness::Much => "go together".to_string(),
+        Likeness::ALittle => "go together a little".to_string(),
         other => format!("{} go together", other.word()),
     };
     Some(format!(
@@ -133,10 +134,9 @@ pub fn metadata(analysis: &Analysis) -> Option<String> {
         figure(&ratio, words::short),
     );
     if !ALL_COUNTED.contains(&ratio.value) {
-        let missing = if ratio.value < 1.0 { "closes" } else { "opens" };
-        text += &format!(
-            " Whatever is opened is closed at some time, so part of the {missing} is not counted here."
-        );
+        let (fewer, than) =
+            if ratio.value < 1.0 { ("closes", "opens") } else { ("opens", "closes") };
+        text += &format!(" Fewer {fewer} than {than} are counted; the data do not say why.");
     }
     Some(text)
 }

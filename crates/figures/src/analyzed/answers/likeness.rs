@@ -2,7 +2,8 @@
 
 use plimsoll_analyze::Estimate;
 
-/// Correlations from which on things are said to be somewhat, and much, alike.
+/// Correlations from which on things are said to be alike a little, somewhat, and much.
+const A_LITTLE: f64 = 0.15;
 const SOMEWHAT: f64 = 0.3;
 const MUCH: f64 = 0.6;
 
@@ -14,6 +15,7 @@ pub enum Likeness {
     /// Not beyond chance.
     Not,
     Hardly,
+    ALittle,
     Somewhat,
     Much,
 }
@@ -25,7 +27,8 @@ impl Likeness {
         match r.value {
             _ if is_chance => Likeness::Not,
             it if it <= -SOMEWHAT => Likeness::Opposite,
-            it if it < SOMEWHAT => Likeness::Hardly,
+            it if it < A_LITTLE => Likeness::Hardly,
+            it if it < SOMEWHAT => Likeness::ALittle,
             it if it < MUCH => Likeness::Somewhat,
             _ => Likeness::Much,
         }
@@ -42,6 +45,7 @@ impl Likeness {
             Likeness::Opposite => "the less",
             Likeness::Not => "not visibly",
             Likeness::Hardly => "hardly",
+            Likeness::ALittle => "a little",
             Likeness::Somewhat => "somewhat",
             Likeness::Much => "much",
         }
@@ -60,8 +64,8 @@ mod tests {
             let interval = Some(Interval { low: value - 0.01, high: value + 0.01 });
             Likeness::of(&Estimate { value, interval })
         };
-        let all = [-0.5, -0.2, 0.005, 0.29, 0.3, 0.59, 0.6].map(of);
-        use Likeness::{Hardly, Much, Not, Opposite, Somewhat};
-        assert_eq!(all, [Opposite, Hardly, Not, Hardly, Somewhat, Somewhat, Much]);
+        let all = [-0.5, -0.2, 0.005, 0.14, 0.29, 0.3, 0.59, 0.6].map(of);
+        use Likeness::{ALittle, Hardly, Much, Not, Opposite, Somewhat};
+        assert_eq!(all, [Opposite, Hardly, Not, Hardly, ALittle, Somewhat, Somewhat, Much]);
     }
 }

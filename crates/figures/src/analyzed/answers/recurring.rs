@@ -126,7 +126,7 @@ fn one_job(job: &DailyJob, zone: &str) -> String {
         None if job.share >= 0.95 => ("Every day".to_string(), "a day"),
         None => ("On many days".to_string(), "a day, also counting those without it"),
     };
-    let on_top = job.bytes.as_ref().map(|it| format!(", {} {on}", figure(it, bytes)));
+    let on_top = job.bytes.as_ref().map(|it| format!("{} more {on} are", figure(it, bytes)));
     let of_days = match &job.weekdays {
         Some(_) => ". It is not so on other days of the week".to_string(),
         None if job.share == 1.0 => format!(". It was so on each of {} days", job.days),
@@ -137,11 +137,11 @@ fn one_job(job: &DailyJob, zone: &str) -> String {
         .filter(|it| *it < job.share - 0.2)
         .map(|it| format!(", but only on {} of the last third of them", words::percent(it)));
     format!(
-        "{days} from {} on ({zone}), for about {} minutes, more is {} than in the hours around{}{of_days}{}.",
+        "{days} from {} on ({zone}), for about {} minutes, {} {} than is usual in the hours around{of_days}{}.",
         clock(job.start),
         job.minutes,
+        on_top.unwrap_or_else(|| "more is".to_string()),
         DIRECTIONS[job.direction],
-        on_top.unwrap_or_default(),
         ended.unwrap_or_default(),
     )
 }
@@ -153,18 +153,23 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
         let forecast = forecast.as_ref()?;
         let over = figure(&forecast.over_naive, words::percent);
         let best = forecast.naive_errors.iter().zip(NAIVE);
-        let (_, best) = best.min_by(|one, other| one.0.total_cmp(other.0))?;
-        let hour = |mean: Estimate| mean.value * 60.0;
-        let off = transfer.mean.map(hour).filter(|it| *it > 0.0).map(|it| forecast.error / it);
-        let off = off.map(|it| format!(" It is off by {} of a mean hour.", words::percent(it)));
+        let (least, best) = best.min_by(|one, other| one.0.total_cmp(other.0))?;
+        let least = *least;
+        let of_hour = |error: f64| {
+            let mean = transfer.mean.map(|mean: Estimate| mean.value * 60.0);
+            let off = mean.filter(|it| *it > 0.0).map(|it| words::percent(error / it));
+            off.map_or_else(String::new, |it| format!(", {it} of a mean hour"))
+        };
+        let off = |error: f64| format!("off by {}{}", bytes(error), of_hour(error));
         Some(if forecast.wins() {
             format!(
-                "The {name} of the next hour can be forecast: on days held out, the error is {over} of that of the best simple guess, \"{best}\".{}",
-                off.unwrap_or_default()
+                "The {name} of the next hour can be forecast: on days held out, the error is {over} of that of the best simple guess, \"{best}\". The forecast is {}.",
+                off(forecast.error)
             )
         } else {
             format!(
-                "The forecast of {name} that was tried is no better than the best simple guess, \"{best}\": on days held out, its error is {over} of that guess's."
+                "The {name} of the next hour were not forecast better than by the best simple guess, \"{best}\", which is {} on days held out; the forecast's error is {over} of that.",
+                off(least)
             )
         })
     });

@@ -40,16 +40,17 @@ pub fn persistence(analysis: &Analysis) -> Option<String> {
         Likeness::Opposite => "turns round",
         Likeness::Not => "does not visibly last",
         Likeness::Hardly => "hardly lasts",
+        Likeness::ALittle => "lasts a little",
         Likeness::Somewhat => "lasts somewhat",
         Likeness::Much => "mostly lasts",
     };
     let hot = if analysis.hot.is_empty() {
         ""
     } else {
-        ". Targets that stand out (above) are part of that, and may be all of it"
+        ". The targets that stand out (above) make up part of that, or all of it"
     };
     Some(format!(
-        "The order of targets {verdict} from one day to the next: its rank correlation is {} for reads and {} for writes{hot}.",
+        "Taken together, the order of targets {verdict} from one day to the next: its rank correlation is {} for reads and {} for writes{hot}.",
         figure(&reads, words::short),
         figure(&writes, words::short)
     ))
@@ -88,8 +89,8 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
     for (sizes, verb) in some.into_iter().filter(|it| !it.0.is_empty()) {
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         text += &format!(
-            " Groups of {} targets that are {verb} alike stand out, as there are more of them than of one target fewer: programs that use so many targets at once look like that.",
-            sizes.join(" and of ")
+            " Often {} targets are {verb} alike, more often than one target fewer: programs that are striped over so many targets look like that.",
+            sizes.join(" or ")
         );
     }
     Some(text)
@@ -100,16 +101,14 @@ pub fn servers(analysis: &Analysis) -> Option<String> {
     let mut servers: Vec<&Server> = analysis.servers.iter().collect();
     servers.sort_by(|one, other| one.mean.value.total_cmp(&other.mean.value));
     let (least, busiest) = (servers.first()?, servers.last()?);
-    let means = match servers.len() {
-        1 => format!(
-            "Processors of {} work {} of the time on average",
-            busiest.name,
-            figure(&busiest.mean, words::percent)
-        ),
-        _ => format!(
-            "Processors of servers work {} to {} of the time on average",
-            words::percent(least.mean.value),
-            words::percent(busiest.mean.value)
+    let count = words::count(servers.len() as u64, "server");
+    let shown = |it: &Server| words::percent(it.mean.value);
+    let means = match shown(least) == shown(busiest) {
+        true => format!("Processors of {count} work {} of the time on average", shown(busiest)),
+        false => format!(
+            "Processors of {count} work between {} and {} of the time on average, by server",
+            shown(least),
+            shown(busiest)
         ),
     };
     let second = servers.iter().rev().nth(1).and_then(|it| it.mean.interval);
@@ -118,9 +117,6 @@ pub fn servers(analysis: &Analysis) -> Option<String> {
         true => format!(", those of {} most", busiest.name),
         false => String::new(),
     };
-    let under = servers.iter().filter(|it| it.most() < 0.75).count();
-    Some(format!(
-        "{means}{most}; {under} of {} have no minute over 75 %.",
-        words::count(servers.len() as u64, "server")
-    ))
+    let highest = servers.iter().map(|it| it.most()).fold(0.0, f64::max);
+    Some(format!("{means}{most}; the busiest minute of any is {}.", words::percent(highest)))
 }

@@ -1,6 +1,7 @@
 //! Answers about all targets together.
 
 use plimsoll_analyze::{Analysis, Frame, Transfer};
+use plimsoll_domain::moment;
 use plimsoll_report::words;
 
 use super::{bytes, figure, minutes};
@@ -25,7 +26,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     text += ".";
     if cleaning.incomplete > 0 {
         text += &format!(
-            " In {} some target is not known, as where a counter began anew: these count as what is known of them, if that is enough.",
+            " In {} some target has no value that can be used, as where a counter began anew; what is known of these minutes counts, if it is nearly all.",
             words::count(cleaning.incomplete, "minute")
         );
     }
@@ -51,12 +52,15 @@ pub fn outages(analysis: &Analysis) -> Option<String> {
             minutes(cleaning.flat as f64)
         ));
     }
+    let time = minutes(cleaning.outage as f64);
     (!all.is_empty()).then(|| {
         format!(
-            "{}, {} in all, {} set apart: {}. That counts in no figure but those of servers' processors.",
-            words::count(all.len() as u64, "outage"),
-            minutes(cleaning.outage as f64),
-            if all.len() == 1 { "is" } else { "are" },
+            "There {} from {} on: {}. That is left out of all figures but those of servers' processors; the part cleaning lists each.",
+            match all.len() {
+                1 => format!("is 1 outage of {time},"),
+                many => format!("are {many} outages, {time} in all, the last"),
+            },
+            all.last().map_or_else(String::new, |it| moment::rfc3339(it.start * 60_000_000_000)),
             parts.join("; ")
         )
     })
@@ -68,9 +72,8 @@ pub fn dropped(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let mut parts = Vec::new();
     if cleaning.over_limit > 0 {
         parts.push(format!(
-            "{} of single targets {} over {}: dropped, with the {} that they claim.",
-            words::count(cleaning.over_limit, "minute"),
-            if cleaning.over_limit == 1 { "is" } else { "are" },
+            "Of these, {} over {}: dropped, with the {} that they claim.",
+            words::count_is(cleaning.over_limit, "value"),
             limit.map_or("1 PiB, which nothing reaches".to_string(), |_| "the limit".to_string()),
             bytes(cleaning.dropped as f64)
         ));
@@ -188,7 +191,10 @@ fn of_few_minutes(transfer: &Transfer) -> Option<f64> {
 pub fn below_mean(analysis: &Analysis) -> Option<String> {
     let [read, written] = &analysis.system.directions;
     let (below_read, below_written) = (read.below_mean?, written.below_mean?);
-    let highest = |of: &Transfer| Some(of.mean?.value / of.minutes.as_ref()?.max());
+    let highest = |of: &Transfer| {
+        let (mean, most) = (of.mean?.value, of.minutes.as_ref()?.max());
+        Some(format!("{}, {} times the mean", bytes(most), words::short(most / mean)))
+    };
     let busiest = |of: &Transfer| {
         let values = of.minutes.as_ref()?.values();
         let all: f64 = values.iter().sum();
@@ -196,12 +202,12 @@ pub fn below_mean(analysis: &Analysis) -> Option<String> {
         (all > 0.0).then(|| words::percent(most / all))
     };
     Some(format!(
-        "{} of minutes read less than the mean minute, and {} write less. The busiest 1 % of minutes move {} of all that is read and {} of all that is written. The mean minute is {} of the highest one for reads and {} for writes.",
+        "{} of minutes read less than the mean minute, and {} write less. The busiest 1 % of minutes move {} of all that is read and {} of all that is written. The highest minute reads {}; the highest one of writes has {}.",
         figure(&below_read, words::percent),
         figure(&below_written, words::percent),
         busiest(read)?,
         busiest(written)?,
-        words::percent(highest(read)?),
-        words::percent(highest(written)?)
+        highest(read)?,
+        highest(written)?
     ))
 }
