@@ -10,8 +10,8 @@ use plimsoll_history::{Day, DayRows, Import, Series};
 use crate::ImportError;
 use crate::notes::Notes;
 
-/// Values that are taken at a time: 16 MiB. For more, the system has to find new memory again and again.
-const VALUES_AT_A_TIME: usize = 1 << 20;
+/// Values that are taken at a time: 4 MiB. One such part is read while others wait to be written.
+const VALUES_AT_A_TIME: usize = 1 << 19;
 
 /// Values that are read for them at most, where columns are in another order: 128 MiB.
 const VALUES_READ_MAX: usize = 1 << 24;
@@ -96,7 +96,7 @@ fn take_day(
     import.day(day, &series, |into| {
         thread::scope(|scope| {
             // The next part is read while one is written. Its memory comes back, to be used again.
-            let (read, to_write) = sync_channel::<(&Part, Vec<u64>)>(1);
+            let (read, to_write) = sync_channel::<(&Part, Vec<u64>)>(2);
             let (written, free) = channel::<Vec<u64>>();
             let (known, parts) = (&known, &parts);
             let reader = scope.spawn(move || {
