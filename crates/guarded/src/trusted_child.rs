@@ -6,7 +6,7 @@ use crate::trust::{check_directory, check_maker};
 use crate::{Directory, Untrusted};
 
 impl Directory {
-    /// Opens the directory of that name in this one, and makes sure, as a step of [`open_trusted`] does, that only this user and root could replace it or
+    /// Opens the directory of that name in this one, and makes sure, as a step of [`open_trusted`](crate::open_trusted) does, that only this user and root could replace it or
     /// what is in it.
     ///
     /// # Errors
