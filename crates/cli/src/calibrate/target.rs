@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll_domain::site::{Site, SiteFile, Target};
+use plimsoll_guarded::Directory;
 use plimsoll_testbed::TargetInfo;
 
 use crate::found_site;
@@ -80,10 +81,11 @@ fn named(site: &mut SiteFile, name: &str, directory: &Path) -> Result<Target> {
     if let Some(target) = site.site().target(name) {
         return Ok(target.clone());
     }
-    let real = fs::canonicalize(directory)
-        .with_context(|| format!("cannot calibrate {}", directory.display()))?;
+    // Not where somebody else's link leads: the path stays in the site file.
+    let real = Directory::open_by_own_links(directory).and_then(Directory::with_whole_path);
+    let real = real.with_context(|| format!("cannot calibrate {}", directory.display()))?;
     let mut target = Target::named(name);
-    target.path = Some(real);
+    target.path = Some(real.path().to_path_buf());
     let mut found = Site::empty();
     found.targets = vec![target.clone()];
     site.add_new(&found)?;
