@@ -121,12 +121,11 @@ impl Listing {
         Ok(Some(if is_container { FileType::RegularFile } else { kind }))
     }
 
-    /// Fails where that cannot be told, as when there are no descriptors left.
+    /// Fails only where this program is short of something: what is wrong with a single directory is told to who looks at it, and the others are listed.
     fn is_container(&self, name: &OsStr) -> io::Result<bool> {
-        match self.directory.child(name) {
-            Ok(child) => Container::is_in(&child),
+        match self.directory.child(name).and_then(|child| Container::is_in(&child)) {
             Err(error) if is_short(&error) => Err(error),
-            Err(_) => Ok(false),
+            told => Ok(told.unwrap_or(false)),
         }
     }
 }
