@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use plimsoll_trace::layout::FileHeader;
-use plimsoll_trace::{StatLine, WritingProcess};
+use plimsoll_trace::{StatLine, WritingProcess, boot_id};
 
 /// The namespace of process ids that all others are inside of (PROC_PID_INIT_INO in include/linux/proc_ns.h).
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
@@ -56,9 +56,8 @@ impl Nested {
 
     /// Looks for the process of a file that is on another node, or among other process ids.
     pub fn of_header(&self, header: &FileHeader) -> WritingProcess {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let boot = u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default();
-        match header.identity.boot_id == boot.to_be_bytes() {
+        let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        match header.identity.boot_id == boot_id(&boot) {
             true => self.of_number(header.identity.pid),
             false => WritingProcess::Elsewhere,
         }

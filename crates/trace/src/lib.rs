@@ -51,4 +51,4 @@ pub use stat_line::StatLine;
 pub use timeline::Timeline;
 pub use unseen::{Extent, Unseen};
 #[cfg(feature = "reader")]
-pub use writing_process::WritingProcess;
+pub use writing_process::{WritingProcess, boot_id};

@@ -65,7 +65,7 @@ pub(crate) fn own_start_ns() -> Option<u64> {
 }
 
 /// Returns the bytes of a boot's id, which the kernel tells in hexadecimal digits.
-pub(crate) fn boot_id(text: &[u8]) -> [u8; 16] {
+pub fn boot_id(text: &[u8]) -> [u8; 16] {
     let mut id = [0u8; 16];
     let digits = text.iter().filter_map(|byte| (*byte as char).to_digit(16));
     for (index, digit) in digits.take(32).enumerate() {
