@@ -30,6 +30,7 @@ mod member;
 mod plan;
 mod quickest;
 mod shared;
+mod syncing;
 pub mod written;
 
 pub use alive::{hold, is_unused};

@@ -7,6 +7,7 @@ use plimsoll_route::lease::{SealedLease, Seen};
 use rustix::fs::fstatfs;
 
 use crate::kernel::now_ns;
+use crate::syncing::Syncing;
 
 /// Whoever finds data that was sealed so long ago and that nobody has pushed out does it.
 const PUSH_AFTER_NS: u64 = 2_000_000;
@@ -22,23 +23,43 @@ const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 /// `cachestat` is the same on every machine.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Returns whether a lease of anybody, in this file, is on its target; has it written out if nobody has. Written is not flushed: it is
-/// durable after the next fdatasync of the file. `None` if the system does not say.
-pub fn look(file: BorrowedFd<'_>, lease: &SealedLease) -> Option<Seen> {
-    let (offset, length) = (lease.place.offset_bytes, u64::from(lease.length_bytes));
-    let Ok([_, dirty, written_back, ..]) = cachestat(file, offset, length) else {
-        // A kernel that cannot say so can wait for it.
-        return sync_file_range(file, offset, length, WAIT).is_ok().then_some(Seen::Durable);
-    };
-    if dirty == 0 && written_back == 0 {
-        return Some(Seen::Durable);
+/// Looks of one process at leases of anybody.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Where the kernel does not tell of pages.
+    syncing: Syncing,
+}
+
+impl Watch {
+    /// Returns whether a lease of anybody, in this file, is on its target; has it written out if nobody has. Written is not flushed: it is
+    /// durable after the next fdatasync of the file. `None` if the system does not say.
+    pub fn look(&mut self, file: BorrowedFd<'_>, lease: &SealedLease) -> Option<Seen> {
+        let (offset, length) = (lease.place.offset_bytes, u64::from(lease.length_bytes));
+        let Ok([_, dirty, written_back, ..]) = cachestat(file, offset, length) else {
+            return self.ask(file, lease);
+        };
+        if dirty == 0 && written_back == 0 {
+            return Some(Seen::Durable);
+        }
+        if dirty > 0 && now_ns().saturating_sub(lease.started_ns) > PUSH_AFTER_NS {
+            let _ = push(file, offset, length);
+        }
+        // Files in memory are never written out.
+        let is_in_memory = fstatfs(file).is_ok_and(|facts| IN_MEMORY.contains(&facts.f_type));
+        Some(if is_in_memory { Seen::Durable } else { Seen::Pending })
     }
-    if dirty > 0 && now_ns().saturating_sub(lease.started_ns) > PUSH_AFTER_NS {
-        let _ = push(file, offset, length);
+
+    /// Asks a kernel that cannot tell of pages: it can say when a file is durable. One that cannot do even that can wait for it.
+    fn ask(&mut self, file: BorrowedFd<'_>, lease: &SealedLease) -> Option<Seen> {
+        match self.syncing.is_durable(file, lease.started_ns, now_ns()) {
+            Ok(true) => Some(Seen::Durable),
+            Ok(false) => Some(Seen::Pending),
+            Err(_) => {
+                let (offset, length) = (lease.place.offset_bytes, lease.length_bytes.into());
+                sync_file_range(file, offset, length, WAIT).is_ok().then_some(Seen::Durable)
+            }
+        }
     }
-    // Files in memory are never written out.
-    let is_in_memory = fstatfs(file).is_ok_and(|facts| IN_MEMORY.contains(&facts.f_type));
-    Some(if is_in_memory { Seen::Durable } else { Seen::Pending })
 }
 
 /// Returns whether a part of a file is known to be written out.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use plimsoll_guarded::{Directory, acting_user};
-use plimsoll_node::written;
+use plimsoll_node::written::Watch;
 use plimsoll_route::lease::{SealedLease, Seen};
 use plimsoll_stow::{Id, directory_name, file_name};
 use rustix::fs::OFlags;
@@ -28,11 +28,18 @@ pub(crate) struct Eyes {
     /// Logs of the container.
     open: BTreeMap<(usize, u64), File>,
     others: Others,
+    watch: Watch,
 }
 
 impl Eyes {
     pub fn new(targets: Vec<PathBuf>, container: Id) -> Self {
-        Eyes { targets, container, open: BTreeMap::new(), others: Others::default() }
+        Eyes {
+            targets,
+            container,
+            open: BTreeMap::new(),
+            others: Others::default(),
+            watch: Watch::default(),
+        }
     }
 
     /// Returns a log of the container.
@@ -57,14 +64,14 @@ impl Eyes {
     pub fn look(&mut self, lease: &SealedLease) -> Option<Seen> {
         let key = (lease.lane, lease.place.log);
         if let Some(file) = self.open.get(&key) {
-            return written::look(file.as_fd(), lease);
+            return self.watch.look(file.as_fd(), lease);
         }
         let file = match self.find(lease.lane, lease.place.log) {
             Ok(file) => file,
             // It was removed, or nobody lets this process look at it: whoever waited for it might wait for ever. What is durable is said by `sync` alone.
             Err(_) => return Some(Seen::Durable),
         };
-        let seen = written::look(file.as_fd(), lease);
+        let seen = self.watch.look(file.as_fd(), lease);
         // One of another container may be removed at any time, and would take room for as long as it is open.
         if lease.place.log >> LOG_BITS == self.number(0) >> LOG_BITS && self.open.len() < OPEN_MAX {
             self.open.insert(key, file);

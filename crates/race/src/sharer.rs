@@ -57,6 +57,7 @@ struct Eyes<'a> {
     own: Vec<File>,
     writer: u32,
     others: HashMap<(u64, usize), File>,
+    watch: written::Watch,
 }
 
 impl<'a> Sharer<'a> {
@@ -80,7 +81,13 @@ impl<'a> Sharer<'a> {
         Ok(Sharer {
             preparation,
             member: node.join().map_err(io::Error::other)?,
-            eyes: Eyes { working, own: own?, writer, others: HashMap::new() },
+            eyes: Eyes {
+                working,
+                own: own?,
+                writer,
+                others: HashMap::new(),
+                watch: written::Watch::default(),
+            },
             ends: vec![0; working.len()],
             lease: None,
             stamps,
@@ -289,7 +296,10 @@ impl<'a> Sharer<'a> {
 impl Eyes<'_> {
     /// Whether a lease of anybody is on its target.
     fn look(&mut self, lease: &SealedLease) -> Option<Seen> {
-        written::look(self.file(lease)?.as_fd(), lease)
+        let mut watch = std::mem::take(&mut self.watch);
+        let seen = self.file(lease).map(|file| watch.look(file.as_fd(), lease));
+        self.watch = watch;
+        seen.flatten()
     }
 
     fn file(&mut self, lease: &SealedLease) -> Option<&File> {
