@@ -160,9 +160,9 @@ fn divided(store: &Path, folder: &Path, peak: &mut u64) -> Result<Took> {
             *peak = mib.parse::<u64>()?.max(*peak);
         }
         let mut merging = Merging::default();
-        for number in 0..PARTS {
-            merging.add(PartialFile::from_bytes(&std::fs::read(file(number))?)?)?;
-        }
+        let read =
+            |number| -> Result<_> { Ok(PartialFile::from_bytes(&std::fs::read(file(number))?)?) };
+        merging.add_all((0..PARTS).map(read), |_, error| error.into())?;
         let merged = merging.finish(&Options::default())?;
         std::hint::black_box(Analysis::of(&merged.frame, &merged.whole));
         Ok(of_parts)

@@ -1,5 +1,8 @@
 //! Parts that become one analysis again.
 
+use std::sync::mpsc;
+use std::thread;
+
 use crate::error::AnalyzeError;
 use crate::{Beside, Frame, Options, PartialFile, Whole};
 
@@ -23,6 +26,33 @@ pub struct Merged {
 }
 
 impl Merging {
+    /// Adds parts, each while the next one is read on another thread.
+    ///
+    /// # Errors
+    /// If one cannot be read, or cannot be added: then `refused` makes the error, from its place among them.
+    pub fn add_all<E: Send>(
+        &mut self,
+        parts: impl Iterator<Item = Result<PartialFile, E>> + Send,
+        refused: impl Fn(usize, AnalyzeError) -> E,
+    ) -> Result<(), E> {
+        // Nothing waits in the channel: two parts are in memory beside what they become.
+        let (read, to_add) = mpsc::sync_channel(0);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for part in parts {
+                    if read.send(part).is_err() {
+                        // Nobody takes more of them.
+                        break;
+                    }
+                }
+            });
+            for (place, part) in to_add.into_iter().enumerate() {
+                self.add(part?).map_err(|error| refused(place, error))?;
+            }
+            Ok(())
+        })
+    }
+
     /// Adds the next part.
     ///
     /// # Errors

@@ -56,12 +56,6 @@ impl<'a> Reader<'a> {
         self.is_too_much
     }
 
-    fn byte(&mut self) -> Result<u8, Malformed> {
-        let (first, rest) = self.bytes.split_first().ok_or(Malformed)?;
-        self.bytes = rest;
-        Ok(*first)
-    }
-
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed)?;
         self.bytes = rest;
@@ -127,25 +121,32 @@ macro_rules! stored {
 macro_rules! stored_in_few_bytes {
     ($($type:ty),*) => {$(
         impl Stored for $type {
+            #[inline]
             fn put(&self, out: &mut Vec<u8>) {
-                let mut rest = *self;
+                // Written to memory of its own first: a list grows once for a value.
+                let mut bytes = [0; <$type>::BITS.div_ceil(7) as usize];
+                let (mut rest, mut last) = (*self, 0);
                 while rest >= 0x80 {
-                    out.push(rest as u8 | 0x80);
+                    bytes[last] = rest as u8 | 0x80;
                     rest >>= 7;
+                    last += 1;
                 }
-                out.push(rest as u8);
+                bytes[last] = rest as u8;
+                out.extend_from_slice(&bytes[..=last]);
             }
 
+            #[inline]
             fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
                 let mut value = 0;
-                for shift in (0..<$type>::BITS).step_by(7) {
-                    let byte = from.byte()?;
+                let shifts = (0..<$type>::BITS).step_by(7);
+                for (place, (byte, shift)) in from.bytes.iter().zip(shifts).enumerate() {
                     let part = <$type>::from(byte & 0x7f);
                     if part.leading_zeros() < shift {
                         return Err(Malformed);
                     }
                     value |= part << shift;
-                    if byte < 0x80 {
+                    if *byte < 0x80 {
+                        from.bytes = &from.bytes[place + 1..];
                         return Ok(value);
                     }
                 }
@@ -271,8 +272,11 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let values: Result<Vec<T>, Malformed> = (0..N).map(|_| T::get(from)).collect();
-        values?.try_into().map_err(|_| Malformed)
+        let mut values = [const { None }; N];
+        for value in &mut values {
+            *value = Some(T::get(from)?);
+        }
+        Ok(values.map(|value| value.expect("every value was read")))
     }
 }
 

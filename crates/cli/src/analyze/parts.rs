@@ -64,14 +64,16 @@ const QUICKLY_READ_BYTES: u64 = 1 << 20;
 
 /// Merges open parts: the very files of which it was asked who may read them.
 pub fn merge(parts: Vec<(File, PathBuf)>, options: &Options) -> Result<Merged> {
+    let failed = |path: &Path| format!("cannot merge {}", path.display());
+    let read = |(file, path): &(File, PathBuf)| part(file).with_context(|| failed(path));
+    let refused = |place: usize, error| anyhow::Error::new(error).context(failed(&parts[place].1));
     let mut merging = Merging::default();
-    for (file, path) in parts {
-        let failed = || format!("cannot merge {}", path.display());
-        require_stored(&file, QUICKLY_READ_BYTES).with_context(failed)?;
-        let bytes = read_at_most(PART_BYTES_MAX, file).with_context(failed)?;
-        let bytes = bytes.ok_or(Refusal::TooLarge).with_context(failed)?;
-        let part = PartialFile::from_bytes(&bytes).with_context(failed)?;
-        merging.add(part).with_context(failed)?;
-    }
+    merging.add_all(parts.iter().map(read), refused)?;
     Ok(merging.finish(options)?)
+}
+
+fn part(file: &File) -> Result<PartialFile> {
+    require_stored(file, QUICKLY_READ_BYTES)?;
+    let bytes = read_at_most(PART_BYTES_MAX, file)?;
+    Ok(PartialFile::from_bytes(&bytes.ok_or(Refusal::TooLarge)?)?)
 }
