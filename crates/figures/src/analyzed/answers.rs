@@ -39,6 +39,9 @@ impl Answers {
     /// Answers what can be answered.
     pub fn of(frame: &Frame, analysis: &Analysis, beside: &Beside) -> Self {
         let mut answers = Answers::default();
+        let has_intervals = frame.days.len() >= LEAST_DAYS;
+        let brackets = has_intervals.then(|| Ok(BRACKETS.to_string()));
+        answers.add("intervals", "how to read it", brackets.into_iter().collect());
         answers.add("findings", "what stands out", findings(frame, analysis));
         answers.add("known", "what is known", known(frame, analysis));
         answers.add("load", "how much is moved", load(frame, analysis, beside));
@@ -95,9 +98,6 @@ fn findings(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
 fn known(frame: &Frame, analysis: &Analysis) -> Vec<Answer> {
     let mut answers = vec![whole::known(frame, analysis).ok_or("anything: no minute is known")];
     answers.extend(whole::dropped(frame, analysis).map(Ok));
-    if frame.days.len() >= LEAST_DAYS {
-        answers.push(Ok(BRACKETS.to_string()));
-    }
     answers
 }
 

@@ -3,7 +3,7 @@
 use plimsoll_analyze::{Estimate, Interval};
 use plimsoll_report::words;
 
-/// "1.75 (1.61 to 1.9)", "14 TiB (12 to 16)": the unit once, where it is the same; where both ends would look the same, by how much it may be off.
+/// "1.75 (1.61 to 1.90)", "14 TiB (12 to 16)": the unit once, where it is the same; where both ends would look the same, by how much it may be off.
 pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> String {
     let value = show(estimate.value);
     let Some(interval) = estimate.interval else {
@@ -15,15 +15,38 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
             with_more_digits(estimate.value, interval).filter(|_| is_plain(&value, estimate));
         return more.unwrap_or_else(|| format!("{value} ({})", closely(estimate.value, interval)));
     }
-    let [unit, of_low, of_high] = [&value, &low, &high].map(|it| it.split_once(' '));
-    match (unit, of_low, of_high) {
-        (Some((_, unit)), Some((low, one)), Some((high, other)))
-            if unit == one && unit == other =>
-        {
-            format!("{value} ({low} to {high})")
-        }
-        _ => format!("{value} ({low} to {high})"),
+    let [of_value, of_low, of_high] = [&value, &low, &high].map(|it| in_two(it));
+    if of_value.1 != of_low.1 || of_value.1 != of_high.1 {
+        return format!("{value} ({low} to {high})");
     }
+    let [value, low, high] = alike([of_value.0, of_low.0, of_high.0]);
+    let unit = of_value.1;
+    format!("{value}{unit} ({low} to {high})")
+}
+
+/// Divides what is shown into the number and its unit, with the space before it.
+fn in_two(shown: &str) -> (&str, &str) {
+    shown.split_at(shown.find(' ').unwrap_or(shown.len()))
+}
+
+/// Digits that figures have at least, where others beside them have more.
+const DIGITS: usize = 3;
+
+/// Gives numbers as many decimals as the one that has most, within three digits: "1.9" beside "1.85" is "1.90".
+fn alike(numbers: [&str; 3]) -> [String; 3] {
+    let decimals = |number: &str| number.split_once('.').map_or(0, |it| it.1.len());
+    let most = numbers.iter().map(|it| decimals(it)).max().unwrap_or(0);
+    numbers.map(|number| {
+        let is_plain = number.parse::<f64>().is_ok();
+        let counted = number.trim_start_matches(['-', '0', '.']);
+        let digits = counted.chars().filter(char::is_ascii_digit).count();
+        let missing = most.saturating_sub(decimals(number)).min(DIGITS.saturating_sub(digits));
+        if !is_plain || missing == 0 || digits == 0 {
+            return number.to_string();
+        }
+        let point = if number.contains('.') { "" } else { "." };
+        format!("{number}{point}{}", "0".repeat(missing))
+    })
 }
 
 /// Returns whether a figure is shown as the number that it is, without a unit.
@@ -60,7 +83,11 @@ mod tests {
         let of = |value: f64, low: f64, high: f64| {
             figure(&Estimate { value, interval: Some(Interval { low, high }) }, words::short)
         };
-        assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.9)");
+        assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.90)");
+        assert_eq!(of(2.0, 1.98, 2.04), "2.00 (1.98 to 2.04)");
+        assert_eq!(of(100.0, 99.8, 100.3), "100 (99.8 to 100)");
+        assert_eq!(of(0.6, 0.58, 0.61), "0.60 (0.58 to 0.61)");
+        assert_eq!(of(0.1, 0.0, 0.21), "0.10 (0 to 0.21)");
         assert_eq!(of(0.72, 0.7197, 0.7202), "0.7200 (0.7197 to 0.7202)");
         assert_eq!(of(0.72, 0.72, 0.72), "0.72 (the same whichever days are taken)");
         assert_eq!(of(1234.0, 1233.999, 1234.001), "1,234 (give or take less than 0.01 % of it)");
@@ -68,7 +95,7 @@ mod tests {
         let tebibytes = |value: f64| format!("{value} TiB");
         let three = Interval { low: 2.5, high: 3.5 };
         let some = Estimate { value: 3.0, interval: Some(three) };
-        assert_eq!(figure(&some, tebibytes), "3 TiB (2.5 to 3.5)");
+        assert_eq!(figure(&some, tebibytes), "3.0 TiB (2.5 to 3.5)");
         let mixed = |value: f64| if value > 2.9 { tebibytes(value) } else { "2,500 GiB".into() };
         assert_eq!(figure(&some, mixed), "3 TiB (2,500 GiB to 3.5 TiB)");
         let alone = Estimate { value: 2.0, interval: None };
