@@ -178,6 +178,18 @@ fn outcome(folder: &Path, seed: u64) -> Outcome {
     Outcome { facts, beyond, noise }
 }
 
+/// Returns how far an estimate is off: in halves of its interval, which are 1.96 standard errors. The spread of many is 1 where intervals are as wide as they should be.
+fn in_standard_errors(estimate: &Estimate, truth: f64) -> Option<f64> {
+    let interval = estimate.interval?;
+    Some((estimate.value - truth) / (interval.high - interval.low) * 2.0 * 1.96)
+}
+
+fn mean_and_spread(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
+    (mean, (squares / (values.len() as f64 - 1.0)).sqrt())
+}
+
 /// 90 days of 24 targets, 50 seeds or PLIMSOLL_SEEDS: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a release build"]
@@ -196,15 +208,19 @@ fn intervals_hold_the_truth_and_noise_makes_few_claims() {
         running.into_iter().flat_map(|it| it.join().unwrap()).collect()
     });
     let mut counts: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    let mut errors: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for fact in outcomes.iter().flat_map(|it| &it.facts) {
         let count = counts.entry(&fact.0).or_default();
         count.0 += u64::from(is_covered(fact));
         count.1 += fact.1.map_or(0.0, |it| it.value / fact.2 - 1.0) / seeds as f64;
+        let of_fact = errors.entry(&fact.0).or_default();
+        of_fact.extend(fact.1.and_then(|estimate| in_standard_errors(&estimate, fact.2)));
     }
     for (fact, (count, bias)) in &counts {
         let bias = bias * 100.0;
+        let (mean, spread) = mean_and_spread(&errors[fact]);
         println!(
-            "{fact}: {count} of {seeds} intervals hold the truth, off by {bias:+.2} % on average"
+            "{fact}: {count} of {seeds} intervals hold the truth, off by {bias:+.2} % on average, {mean:+.2} standard errors as the intervals tell them, spread {spread:.2}"
         );
     }
     let beyond = [0, 1].map(|kind| outcomes.iter().filter(|it| it.beyond[kind] > 0).count());
