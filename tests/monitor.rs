@@ -2,6 +2,7 @@
 
 mod counted;
 mod kills;
+mod listening;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -110,10 +111,14 @@ fn monitor(root: &Path, more: &[&str]) -> (Service, String) {
     let mut command = binary();
     command.args(["monitor", "--interval", "100ms", "--listen", "127.0.0.1:0", "--root"]).arg(root);
     let service = Service::start(command.args(more));
-    let line = service.line("metrics are at http://");
-    let (_, address) = line.split_once("http://").unwrap();
-    let address = address.strip_suffix("/metrics").unwrap().to_owned();
+    let address = address_in(&service.line("metrics are at http://"));
     (service, address)
+}
+
+/// The address in the line that tells where metrics are.
+fn address_in(line: &str) -> String {
+    let (_, address) = line.split_once("http://").unwrap();
+    address.strip_suffix("/metrics").unwrap().to_owned()
 }
 
 fn get(address: &str, page: &str) -> String {
@@ -192,9 +197,7 @@ fn this_machine_is_sampled_into_a_store() {
         .arg(&store);
     let service = Service::start(&mut command);
     service.line("server");
-    let line = service.line("metrics are at http://");
-    let address =
-        line.split_once("http://").unwrap().1.strip_suffix("/metrics").unwrap().to_owned();
+    let address = address_in(&service.line("metrics are at http://"));
     let deadline = Instant::now() + PATIENCE;
     let stored = |page: &str| {
         let value =

@@ -1,6 +1,7 @@
 //! `plimsoll monitor`: samples what this machine serves and uses, keeps history, and answers Prometheus.
 
 mod busy;
+mod listening;
 mod trouble;
 mod upkeep;
 
@@ -11,16 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use plimsoll_domain::{Bytes, Nanos};
 use plimsoll_history::{Appender, Writer};
-use plimsoll_monitor::{Clock, ClockLook, Found, Health, Monitor, Server, Shown, metrics};
+use plimsoll_monitor::{Clock, ClockLook, Format, Found, Health, Monitor, Shown, metrics};
 
 use crate::interruption::Interruption;
 use crate::output::message;
 use crate::watched::{self, Watched};
 use crate::{now, value};
 use busy::Busy;
+use listening::{Otherwise, listen};
 use trouble::Trouble;
 use upkeep::Upkeep;
 
@@ -134,7 +136,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default(), busy }));
     if listens {
         let usual = SocketAddr::from(([127, 0, 0, 1], USUAL_PORT));
-        serve(arguments.listen.unwrap_or(usual), shared.clone(), arguments.job_metrics)?;
+        let address = arguments.listen.unwrap_or(usual);
+        let otherwise = match store {
+            Some(_) => Otherwise::TryAgain,
+            None => Otherwise::Fail,
+        };
+        let (shared, jobs) = (shared.clone(), arguments.job_metrics);
+        listen(address, otherwise, move |format| page(&shared, jobs, format))?;
     }
     let is_over = || interruption.is_asked() || upkeep.as_ref().is_some_and(Upkeep::is_finished);
     sample(&shared, interval, store.as_mut(), &is_over);
@@ -168,19 +176,12 @@ fn tell(found: &Found) {
     }
 }
 
-fn serve(address: SocketAddr, shared: Arc<Mutex<Shared>>, jobs: bool) -> Result<()> {
-    let cannot = || format!("cannot listen at {address}; hint: choose another with --listen");
-    let server = Server::bind(address).with_context(cannot)?;
-    message(&format!("monitor: metrics are at http://{}/metrics", server.address()?));
-    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-        server.serve(|format| {
-            let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let utilization = shared.busy.as_ref().map(Busy::utilization).unwrap_or_default();
-            let shown = Shown { health: &shared.health, utilization: &utilization, jobs };
-            metrics(&shared.monitor, &shown, format)
-        });
-    })?;
-    Ok(())
+/// Writes what the last scrape read.
+fn page(shared: &Mutex<Shared>, jobs: bool, format: Format) -> String {
+    let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let utilization = shared.busy.as_ref().map(Busy::utilization).unwrap_or_default();
+    let shown = Shown { health: &shared.health, utilization: &utilization, jobs };
+    metrics(&shared.monitor, &shown, format)
 }
 
 /// Samples until it is over. A sample whose time has passed is left out, not made up for.
@@ -190,12 +191,13 @@ fn sample(
     mut store: Option<&mut Appender>,
     is_over: &dyn Fn() -> bool,
 ) {
-    let mut appending = Trouble::default();
+    let (mut appending, mut looking) = (Trouble::with_store(), Trouble::with_looking());
     let (mut clock, mut next) = (Clock::default(), Instant::now());
     while !is_over() {
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             scrape(&mut shared, &mut clock, store.as_deref_mut(), &mut appending);
+            looking.tell(shared.monitor.unseen().first());
         }
         if let Some(store) = store.as_deref_mut() {
             store.tidy(now::nanoseconds() / 1_000_000);

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::metrics::Format;
@@ -41,9 +42,11 @@ impl Server {
         std::thread::scope(|scope| {
             for stream in self.listener.incoming() {
                 let begun = stream.and_then(|stream| {
-                    let place = peers.admit(stream.try_clone()?);
+                    let stream = Arc::new(stream);
+                    let place = peers.admit(stream.clone());
                     let answer = move || {
-                        let _ = answer(stream, page);
+                        let _ = answer(&stream, page);
+                        drop(stream);
                         drop(place);
                     };
                     std::thread::Builder::new().spawn_scoped(scope, answer)
@@ -57,8 +60,8 @@ impl Server {
     }
 }
 
-fn answer(mut stream: TcpStream, page: &impl Fn(Format) -> String) -> io::Result<()> {
-    let head = read_head(&mut stream)?;
+fn answer(stream: &TcpStream, page: &impl Fn(Format) -> String) -> io::Result<()> {
+    let head = read_head(stream)?;
     let (status, kind, body) = respond(&head, page);
     let is_head = head.starts_with(b"HEAD ");
     let answer = format!(
@@ -66,15 +69,15 @@ fn answer(mut stream: TcpStream, page: &impl Fn(Format) -> String) -> io::Result
         body.len()
     );
     let deadline = Instant::now() + ANSWER_TIME;
-    write_until(deadline, &mut stream, answer.as_bytes())?;
+    write_until(deadline, stream, answer.as_bytes())?;
     if !is_head {
-        write_until(deadline, &mut stream, body.as_bytes())?;
+        write_until(deadline, stream, body.as_bytes())?;
     }
     Ok(())
 }
 
 /// Writes all of it, unless the peer takes it too slowly.
-fn write_until(deadline: Instant, stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+fn write_until(deadline: Instant, mut stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -88,7 +91,7 @@ fn write_until(deadline: Instant, stream: &mut TcpStream, mut bytes: &[u8]) -> i
 }
 
 /// Reads a request up to the empty line behind its head.
-fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+fn read_head(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + REQUEST_TIME;
     let mut head = Vec::new();
     let mut piece = [0; 1024];

@@ -5,7 +5,8 @@
 //! component: counters and levels as they are. What they mean between two readings is the `history` crate's. [`metrics`]
 //! writes the last readings for Prometheus, and a [`Server`] answers those who ask for them.
 //!
-//! A file that cannot be read makes its numbers missing, never zero, and never stops a scrape. What cannot be understood is
+//! A file that cannot be read makes its numbers missing, never zero, and never stops a scrape. A target whose place cannot be looked
+//! into is not gone ([`Monitor::unseen`]). What cannot be understood is
 //! counted by pattern ([`Monitor::unknowns`]).
 //!
 //! Deliberately not here: how often, and where readings are kept; printing; anything that changes the machine.
@@ -28,8 +29,10 @@ mod mounts;
 mod operations;
 mod peers;
 mod readings;
+mod unseen;
 
 pub use clock::{Clock, ClockLook};
 pub use http::Server;
 pub use metrics::{Format, Health, Shown, TargetUtilization, metrics};
 pub use monitor::{Found, Monitor, Settings};
+pub use unseen::Unseen;

@@ -11,6 +11,7 @@ use plimsoll_machine::Machine;
 
 use crate::group::FoundSource;
 use crate::input::Input;
+use crate::unseen::{Unseen, says_nothing_is_there};
 
 /// Places of parameters and what their names begin with: procfs, sysfs since 2.12, and debugfs, which only root may read (Lustre Operations
 /// Manual, "Monitoring a Lustre File System"). A parameter of two places is read at the first.
@@ -34,11 +35,20 @@ pub struct LustreFiles {
     pub found: Vec<FoundSource>,
     /// Places without permission.
     pub forbidden: Vec<PathBuf>,
+    /// Places that could not be looked into for other reasons.
+    pub unseen: Vec<Unseen>,
 }
 
-/// Looks for parameters. With `jobs`, also for those of jobs.
-pub fn find(machine: &Machine, server: &str, cluster: &str, jobs: bool) -> LustreFiles {
-    let mut walk = Walk { machine, files: Vec::new(), forbidden: Vec::new() };
+/// Looks for parameters. With `jobs`, also for those of jobs. Files of `before` are still there where nobody could look.
+pub fn find(
+    machine: &Machine,
+    server: &str,
+    cluster: &str,
+    jobs: bool,
+    before: &[&Path],
+) -> LustreFiles {
+    let (files, forbidden, unseen) = Default::default();
+    let mut walk = Walk { machine, before, files, forbidden, unseen };
     for (place, prefix) in PLACES {
         walk.enter(Path::new(place), prefix, 1);
     }
@@ -51,32 +61,30 @@ pub fn find(machine: &Machine, server: &str, cluster: &str, jobs: bool) -> Lustr
         let is_first = is_wanted && seen.insert(name.clone());
         is_first.then_some(FoundSource { component, path, input: Input::Lustre(parameter) })
     });
-    LustreFiles { found: found.collect(), forbidden: walk.forbidden }
+    let found = found.collect();
+    LustreFiles { found, forbidden: walk.forbidden, unseen: walk.unseen }
 }
 
 struct Walk<'a> {
     machine: &'a Machine,
+    /// Files that were found the last time.
+    before: &'a [&'a Path],
     /// Names of parameters, and their files.
     files: Vec<(String, PathBuf)>,
     forbidden: Vec<PathBuf>,
+    unseen: Vec<Unseen>,
 }
 
 impl Walk<'_> {
     fn enter(&mut self, directory: &Path, prefix: &str, depth: usize) {
-        let entries = match fs::read_dir(self.machine.locate(directory)) {
+        let entries = match self.list(directory) {
             Ok(entries) => entries,
-            Err(error) => {
-                if error.kind() == io::ErrorKind::PermissionDenied {
-                    self.forbidden.push(directory.to_owned());
-                }
-                return;
-            }
+            Err(error) if says_nothing_is_there(&error) => return,
+            Err(error) => return self.pass_over(directory, prefix, error),
         };
-        for entry in entries.flatten() {
-            let Ok(own) = entry.file_name().into_string() else { continue };
+        for (own, is_directory) in entries {
             let path = directory.join(&own);
-            let name = if prefix.is_empty() { own.clone() } else { format!("{prefix}.{own}") };
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = named(prefix, &own);
             if !is_directory {
                 self.files.push((name, path));
             } else if depth < DEPTH && !PASSED_OVER.contains(&own.as_str()) {
@@ -84,6 +92,41 @@ impl Walk<'_> {
             }
         }
     }
+
+    /// Returns the names in a directory, and whether each is one itself.
+    fn list(&self, directory: &Path) -> io::Result<Vec<(String, bool)>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.machine.locate(directory))? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            match entry.file_type() {
+                Ok(kind) => names.push((name, kind.is_dir())),
+                Err(error) if says_nothing_is_there(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(names)
+    }
+
+    /// Takes what was below a directory for what is there still: nobody can look.
+    fn pass_over(&mut self, directory: &Path, prefix: &str, error: io::Error) {
+        for path in self.before {
+            let Some(below) = path.strip_prefix(directory).ok().and_then(Path::to_str) else {
+                continue;
+            };
+            self.files.push((named(prefix, &below.replace('/', ".")), path.to_path_buf()));
+        }
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            self.forbidden.push(directory.to_owned());
+        } else {
+            self.unseen.push(Unseen::new(directory, error));
+        }
+    }
+}
+
+/// Returns the name of a parameter, or of what its name begins with.
+fn named(prefix: &str, own: &str) -> String {
+    if prefix.is_empty() { own.to_owned() } else { format!("{prefix}.{own}") }
 }
 
 /// Returns the component that a parameter says something of; `None` for those of nothing that is watched.
@@ -142,7 +185,7 @@ mod tests {
         }
         let machine = Machine::at(root.path(), "");
         let names = |jobs| {
-            let files = find(&machine, "oss1", "", jobs);
+            let files = find(&machine, "oss1", "", jobs, &[]);
             let mut names: Vec<String> = files
                 .found
                 .iter()

@@ -1,7 +1,7 @@
 //! The monitor: what is there, and a reading of all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_history::{Component, ComponentKind, Measure, Reading, Value};
@@ -17,13 +17,16 @@ use crate::jobs::{Common, take_rows};
 use crate::lctl::{self, Lctl};
 use crate::lustre_files;
 use crate::mounts::Mounts;
+use crate::peers::PEERS_MAX;
 use crate::readings::Readings;
+use crate::unseen::Unseen;
 
 /// What is there is looked for again after this time, and when something is gone.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Descriptors that are left to others.
-const DESCRIPTORS_LEFT: u64 = 64;
+/// Descriptors that are left to others: to the store, to looking for what is there, and to all peers who are answered and the one who waits,
+/// so that no peer keeps anything from being read.
+const DESCRIPTORS_LEFT: u64 = 64 + PEERS_MAX as u64 + 1;
 
 /// What is monitored.
 #[derive(Debug, Clone)]
@@ -62,6 +65,7 @@ pub struct Monitor {
     mounts: Mounts,
     lctl: Option<Lctl>,
     forbidden: Vec<PathBuf>,
+    unseen: Vec<Unseen>,
     /// Targets that were here and are not any more.
     absent: BTreeSet<Component>,
     readings: Readings,
@@ -83,6 +87,7 @@ impl Monitor {
             mounts: Mounts::default(),
             lctl: None,
             forbidden: Vec::new(),
+            unseen: Vec::new(),
             absent: BTreeSet::new(),
             readings: Readings::default(),
             buffer: Vec::new(),
@@ -98,16 +103,18 @@ impl Monitor {
         monitor
     }
 
-    /// Looks what is there now, as is done every ten seconds and when something is gone.
+    /// Looks what is there now, as is done every ten seconds and when something is gone. What cannot be looked at is not gone.
     pub fn look(&mut self) {
         let Settings { machine, server, cluster, names, jobs_most, lctl } = &self.settings;
-        let lustre = lustre_files::find(machine, server, cluster, *jobs_most > 0);
+        let known = self.groups.iter().flat_map(|group| &group.sources);
+        let known: Vec<&Path> = known.map(|source| source.file.path()).collect();
+        let lustre = lustre_files::find(machine, server, cluster, *jobs_most > 0, &known);
         self.lctl = None;
         if lustre.found.is_empty() {
             self.lctl = lctl.clone().map(|program| Lctl::new(program, *jobs_most > 0));
         }
-        self.forbidden = lustre.forbidden;
-        let mut found = host::find(machine, server, cluster, names);
+        (self.forbidden, self.unseen) = (lustre.forbidden, lustre.unseen);
+        let mut found = host::find(machine, server, cluster, names, &known, &mut self.unseen);
         found.extend(lustre.found);
         let before = std::mem::take(&mut self.groups);
         let mut gone: BTreeSet<Component> = before.iter().map(|it| it.component.clone()).collect();
@@ -117,7 +124,9 @@ impl Monitor {
             self.absent.remove(&group.component);
         }
         self.absent.extend(gone.into_iter().filter(|it| is_target(it.kind)));
-        self.mounts = Mounts::find(machine, cluster);
+        if let Ok(mounts) = Mounts::find(machine, cluster) {
+            self.mounts = mounts;
+        }
         (self.looked, self.must_look) = (Instant::now(), false);
     }
 
@@ -130,6 +139,11 @@ impl Monitor {
         }
         let (forbidden, through_lctl) = (self.forbidden.clone(), self.lctl.is_some());
         Found { components, forbidden, through_lctl }
+    }
+
+    /// Returns the places that could not be looked into the last time.
+    pub fn unseen(&self) -> &[Unseen] {
+        &self.unseen
     }
 
     /// Reads everything once. `now` is in nanoseconds since 1970, and is the time of what does not tell its own.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use plimsoll_history::{Component, ComponentKind, Measure, Value};
-use plimsoll_machine::{Machine, Mount};
+use plimsoll_machine::{Machine, MachineError, Mount};
 
 use crate::readings::Readings;
 
@@ -16,18 +16,20 @@ pub struct Mounts {
 
 impl Mounts {
     /// Looks what is mounted. A captured tree has mounts but no file systems behind them.
-    pub fn find(machine: &Machine, cluster: &str) -> Self {
+    ///
+    /// Fails if the kernel does not tell.
+    pub fn find(machine: &Machine, cluster: &str) -> Result<Self, MachineError> {
         if machine.root() != std::path::Path::new("/") {
-            return Self::default();
+            return Ok(Self::default());
         }
         let mut seen = HashSet::new();
-        let mut mounts = machine.mounts().unwrap_or_default();
+        let mut mounts = machine.mounts()?;
         mounts.retain(|mount| is_of_own_disk(mount) && seen.insert(mount.device));
         let component = |mount: &Mount| {
             let name = mount.point.to_string_lossy();
             Component::new(ComponentKind::Mount, name).of_cluster(cluster)
         };
-        Self { points: mounts.into_iter().map(|mount| (component(&mount), mount)).collect() }
+        Ok(Self { points: mounts.into_iter().map(|mount| (component(&mount), mount)).collect() })
     }
 
     /// Returns their components.

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Peers that are answered at once.
-const PEERS_MAX: usize = 64;
+/// Peers that are answered at once, each through one descriptor.
+pub const PEERS_MAX: usize = 64;
 
 /// What each has at least before it gives way: whoever asks at once has long got its answer.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ struct Present {
 struct Peer {
     number: u64,
     since: Instant,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
 }
 
 /// A place among them, which is free again when this is dropped.
@@ -43,7 +43,7 @@ pub struct Place<'a> {
 impl Peers {
     /// Takes a place for a connection. Where there is none, waits until one is free, or until the oldest peer had its time and gives way:
     /// one for one, so that a newcomer costs nobody else an answer.
-    pub fn admit(&self, stream: TcpStream) -> Place<'_> {
+    pub fn admit(&self, stream: Arc<TcpStream>) -> Place<'_> {
         let mut present = self.lock();
         while present.served >= PEERS_MAX {
             let wait = match present.peers.front() {
@@ -114,7 +114,7 @@ mod tests {
         let connect = || {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             client.set_nonblocking(true).unwrap();
-            (client, listener.accept().unwrap().0)
+            (client, Arc::new(listener.accept().unwrap().0))
         };
         let peers = Peers::default();
         let (mut clients, mut places) = (Vec::new(), Vec::new());

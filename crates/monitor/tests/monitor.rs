@@ -145,6 +145,48 @@ fn a_target_that_goes_is_absent_and_comes_back() {
     assert_eq!(written(&mut monitor, 4), Some((1, Some(200))));
 }
 
+/// Too few descriptors, an I/O error: here a link that leads nowhere but to itself.
+#[test]
+fn a_target_that_cannot_be_looked_at_is_not_gone() {
+    let root = oss();
+    let present = |monitor: &mut Monitor, now: u64| {
+        let readings = monitor.scrape(now);
+        let ost = of(readings, ComponentKind::Ost, "scratch-OST0003");
+        let is_disk = |it: &Reading| it.component.kind == ComponentKind::BlockDevice;
+        Some((value(ost?, Measure::IsPresent, 0), readings.iter().filter(|it| is_disk(it)).count()))
+    };
+    let mut monitor = Monitor::open(settings(root.path()));
+    let before = present(&mut monitor, 1);
+    let disks = before.unwrap().1;
+    assert_eq!(before, Some((Some(1), disks)));
+    assert!(disks > 0 && monitor.unseen().is_empty());
+    let places = ["proc/fs/lustre", "sys/block"].map(|it| root.path().join(it));
+    for place in &places {
+        fs::rename(place, place.with_extension("away")).unwrap();
+        std::os::unix::fs::symlink(place, place).unwrap();
+    }
+    for now in 2..4 {
+        monitor.look();
+        assert_eq!(present(&mut monitor, now), before, "what is open can be read");
+        let told: Vec<String> = monitor.unseen().iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("/proc/fs/lustre cannot be looked into: "), "{told:?}");
+    }
+    // What cannot even be read has no reading, and is not absent.
+    for place in &places {
+        fs::remove_dir_all(place.with_extension("away")).unwrap();
+    }
+    monitor.look();
+    assert_eq!(present(&mut monitor, 4), None);
+    for place in &places {
+        fs::remove_file(place).unwrap();
+        fs::create_dir(place).unwrap();
+    }
+    monitor.look();
+    assert_eq!(present(&mut monitor, 5), Some((Some(0), 0)), "now it is gone");
+    assert!(monitor.unseen().is_empty());
+}
+
 #[test]
 fn a_file_that_cannot_be_read_is_missing_and_not_zero() {
     let root = oss();

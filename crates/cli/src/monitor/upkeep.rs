@@ -26,7 +26,7 @@ impl Upkeep {
     /// Begins to keep a store, until somebody asks this program to end.
     pub fn begin(mut keeper: Keeper, interruption: Interruption) -> Result<Self> {
         let work = move || {
-            let mut trouble = Trouble::default();
+            let mut trouble = Trouble::with_store();
             let is_over = || interruption.is_asked();
             while !is_over() {
                 let now_millis = now::nanoseconds() / 1_000_000;
