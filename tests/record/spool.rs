@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plimsoll_trace::Op;
@@ -81,44 +81,123 @@ fn a_signal_to_the_wrapper_is_the_programs_and_its_recording_comes_home() {
     }
 }
 
-/// No attack: somebody collects what a crash left, while a program in a container (other process ids) still writes to the same spool.
+/// Writes "first", says so, waits for a line, and writes "second".
+const IN_TWO_PARTS: [&str; 3] =
+    ["sh", "-c", "echo 1 > first; : > ready; read word < go; echo 22 > second"];
+
+/// A program that is being recorded into a spool, by a command that runs what is behind it.
+struct Spooled {
+    folder: tempfile::TempDir,
+    child: Child,
+}
+
+impl Spooled {
+    /// Begins, and waits until the first part is written.
+    fn start(by: &[&str], program: &[&str]) -> Self {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(Command::new("mkfifo").arg(at("go")).status().unwrap().success());
+        let inner = record(&at("rec"));
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(inner.get_program());
+        command.args(inner.get_args()).arg("--spool").arg(at("spool"));
+        for (name, value) in inner.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command.arg("--").args(program).current_dir(folder.path());
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        while !at("ready").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it has ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self { folder, child }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn collect(&self, more: &[&str]) -> Outcome {
+        let mut command = binary();
+        command.args(["record", "--collect"]).arg(self.at("rec"));
+        command.arg("--spool").arg(self.at("spool")).args(more).output().unwrap().into()
+    }
+
+    /// Somebody collects while it runs, and it loses nothing.
+    fn assert_left_alone(mut self) {
+        let outcomes = [self.collect(&[]), self.collect(&["--ended"])];
+        fs::write(self.at("go"), "on\n").unwrap();
+        assert!(self.child.wait().unwrap().success());
+        for outcome in outcomes {
+            assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+            assert!(outcome.stdout.contains("files collected  0"), "{}", outcome.stdout);
+        }
+        let processes = processes(&self.at("rec"));
+        assert_eq!(calls(&processes, Op::Write, "/first"), (1, 2));
+        assert_eq!(calls(&processes, Op::Write, "/second"), (1, 3));
+    }
+}
+
+impl Drop for Spooled {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn can(unshare: &[&str]) -> bool {
+    let can = Command::new(unshare[0]).args(&unshare[1..]).arg("true").output();
+    let can = can.is_ok_and(|it| it.status.success());
+    if !can {
+        eprintln!("SKIPPED: needs {}, which root can", unshare.join(" "));
+    }
+    can
+}
+
+const CONTAINER: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
+
+/// No attack: somebody collects what a crash left, while a program still writes to the same spool: in a container (other process ids), by
+/// another clock, or with its first thread ended.
 #[test]
-fn collecting_takes_nothing_from_a_process_in_a_container_that_still_runs() {
-    let can = Command::new("unshare").args(["--pid", "--fork", "--mount-proc", "true"]).output();
-    if !can.is_ok_and(|it| it.status.success()) {
-        eprintln!("SKIPPED: needs unshare --pid, which root can");
+fn collecting_takes_nothing_from_a_process_that_still_runs() {
+    let other_clock = ["unshare", "--time", "--monotonic", "100000", "--fork", "--kill-child"];
+    for by in [&CONTAINER[..], &other_clock] {
+        if can(by) {
+            Spooled::start(by, &IN_TWO_PARTS).assert_left_alone();
+        }
+    }
+    let program = program("first_ends.c", "cc", &[]);
+    Spooled::start(&["env"], &[program.to_str().unwrap()]).assert_left_alone();
+}
+
+/// Every container has processes 1, 2, 3: any of them, of anybody, kept what was killed in another one from being collected.
+#[test]
+fn what_was_killed_in_a_container_is_collected_although_another_has_its_numbers() {
+    if !can(&CONTAINER) {
         return;
     }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let at = |name: &str| folder.path().join(name);
-    assert!(Command::new("mkfifo").arg(at("go")).status().unwrap().success());
-    let inner = record(&at("rec"));
-    let mut command = Command::new("unshare");
-    command.args(["--pid", "--fork", "--mount-proc"]).arg(inner.get_program());
-    command.args(inner.get_args()).arg("--spool").arg(at("spool"));
-    for (name, value) in inner.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
-    let script = "echo 1 > first; : > ready; read word < go; echo 22 > second";
-    command.args(["--", "sh", "-c", script]).current_dir(folder.path());
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    while !at("ready").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+    let mut spooled = Spooled::start(&CONTAINER, &IN_TWO_PARTS);
+    spooled.child.kill().unwrap();
+    spooled.child.wait().unwrap();
+    let mut other = Command::new(CONTAINER[0]);
+    other.args(&CONTAINER[1..]).args(["sh", "-c"]);
+    let script = "for number in 2 3 4 5 6 7 8 9; do sleep 1000 & done; : > up; wait";
+    let mut other = other.arg(script).current_dir(spooled.folder.path()).spawn().unwrap();
+    while !spooled.at("up").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let collect = |more: &[&str]| -> Outcome {
-        let mut command = binary();
-        command.args(["record", "--collect"]).arg(at("rec")).arg("--spool").arg(at("spool"));
-        command.args(more).output().unwrap().into()
-    };
-    let outcomes = [collect(&[]), collect(&["--ended"])];
-    fs::write(at("go"), "on\n").unwrap();
-    assert!(child.wait().unwrap().success());
-    for outcome in outcomes {
-        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        assert!(outcome.stdout.contains("files collected  0"), "{}", outcome.stdout);
+    // The kernel takes a moment to end all that was killed.
+    let mut outcome = spooled.collect(&[]);
+    for _ in 0..1000 {
+        if !outcome.stdout.contains("files collected  0") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        outcome = spooled.collect(&[]);
     }
-    let processes = processes(&at("rec"));
-    assert_eq!(calls(&processes, Op::Write, "/first"), (1, 2));
-    assert_eq!(calls(&processes, Op::Write, "/second"), (1, 3));
+    let _ = other.kill();
+    let _ = other.wait();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("files collected  1"), "{}", outcome.stdout);
+    assert_eq!(calls(&processes(&spooled.at("rec")), Op::Write, "/first"), (1, 2));
 }

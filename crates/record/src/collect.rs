@@ -63,9 +63,9 @@ fn collect_to(
         // After their names: whoever has made one of these files, and is not found, has ended.
         let nested = OnceCell::new();
         let nested = || nested.get_or_init(Nested::look);
-        let is_left = |file: &ProcessFile, collected: &mut Collected| {
+        let is_left = |file: &ProcessFile, owner: u32, collected: &mut Collected| {
             let process = match file.writing_process() {
-                WritingProcess::Elsewhere => nested().of_header(file.header()),
+                WritingProcess::Elsewhere => nested().of_header(file.header(), owner),
                 known => known,
             };
             let left = match process {
@@ -141,7 +141,7 @@ fn beginner<'a>(
         return Some(WritingProcess::Elsewhere);
     }
     Some(match WritingProcess::of_number(pid) {
-        WritingProcess::Gone => nested().of_number(pid),
+        WritingProcess::Gone => nested().of_number(pid, facts.st_uid),
         known => known,
     })
 }
@@ -151,7 +151,7 @@ fn bring_home(
     spool: &Directory,
     name: &OsStr,
     home: &Directory,
-    is_left: &impl Fn(&ProcessFile, &mut Collected) -> bool,
+    is_left: &impl Fn(&ProcessFile, u32, &mut Collected) -> bool,
     collected: &mut Collected,
 ) -> io::Result<()> {
     // A file that is not a recording's is not ours to move; a pipe or a link is nobody's recording.
@@ -160,7 +160,7 @@ fn bring_home(
     let Ok(file) = ProcessFile::open(Path::new(&by_descriptor)) else { return Ok(()) };
     let ends = [State::Finished as u32, State::Executed as u32];
     let has_ended = ends.contains(&file.header().state);
-    if !has_ended && is_left(&file, collected) {
+    if !has_ended && is_left(&file, from.metadata()?.uid(), collected) {
         return Ok(());
     }
     let part = [name, OsStr::new(".part")].join(OsStr::new(""));

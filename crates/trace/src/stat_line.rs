@@ -3,20 +3,23 @@
 /// A line of /proc/PID/stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatLine {
-    /// The process ended, and its parent has not asked how.
+    /// The process ended, with all its threads, and its parent has not asked how.
     pub is_dead: bool,
     /// When it began, in ticks of the kernel's clock since the boot.
     pub start_ticks: u64,
 }
 
 impl StatLine {
-    /// Reads a line: the state is field 3, the start time field 22. The name in brackets, field 2, is the only one that
-    /// can have blanks and brackets in it. Returns `None` for what is no such line.
+    /// Reads a line: the state is field 3, the number of threads field 20, the start time field 22. The name in brackets, field 2, is the only
+    /// one that can have blanks and brackets in it. The state is that of the first thread, which may end (Z) while others go on. Returns `None` for what is no such line.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let mut fields = line.get(name_end + 1..)?.strip_prefix(b" ")?.split(|byte| *byte == b' ');
-        let is_dead = matches!(fields.next()?, b"Z" | b"X" | b"x");
-        let start_ticks = core::str::from_utf8(fields.nth(18)?).ok()?.parse().ok()?;
+        let state = fields.next()?;
+        let number = |field: &[u8]| core::str::from_utf8(field).ok()?.parse::<u64>().ok();
+        let threads = number(fields.nth(16)?)?;
+        let start_ticks = number(fields.nth(1)?)?;
+        let is_dead = matches!(state, b"X" | b"x") || (state == b"Z" && threads <= 1);
         Some(StatLine { is_dead, start_ticks })
     }
 
@@ -33,9 +36,16 @@ mod tests {
 
     #[test]
     fn state_and_start_time_are_found_behind_any_name() {
-        let fields = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
         for name in ["sh", "a b", "x) y (z", ""] {
-            for (state, is_dead) in [("S", false), ("Z", true), ("X", true), ("R", false)] {
+            for (state, threads, is_dead) in [
+                ("S", 1, false),
+                ("Z", 0, true),
+                ("Z", 1, true),
+                ("Z", 2, false),
+                ("X", 2, true),
+                ("R", 7, false),
+            ] {
+                let fields = format!("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 {threads} 18 4711 20");
                 let line = format!("7 ({name}) {state} {fields}\n");
                 let expected = Some(StatLine { is_dead, start_ticks: 4711 });
                 assert_eq!(StatLine::parse(line.as_bytes()), expected, "{line}");

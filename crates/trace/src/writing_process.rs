@@ -51,11 +51,43 @@ impl WritingProcess {
         if ![0, namespace].contains(&header.pid_namespace) {
             return WritingProcess::Elsewhere;
         }
-        let stat = fs::read(proc.join(identity.pid.to_string()).join("stat")).unwrap_or_default();
-        match StatLine::parse(&stat) {
-            Some(found) if !found.is_dead && is_same(&found, header) => WritingProcess::Running,
-            _ => WritingProcess::Gone,
+        match Self::is_of(header, &proc.join(identity.pid.to_string())) {
+            Some(false) => WritingProcess::Gone,
+            Some(true) | None => WritingProcess::Running,
         }
+    }
+
+    /// Returns whether a process, whose directory in /proc is given, runs and began when the process of the file did: numbers are used again.
+    /// `None` for one that runs, if the file does not tell when its process began.
+    pub fn is_of(header: &FileHeader, process: &Path) -> Option<bool> {
+        let stat = fs::read(process.join("stat")).unwrap_or_default();
+        let Some(found) = StatLine::parse(&stat).filter(|it| !it.is_dead) else {
+            return Some(false);
+        };
+        let circumstances = &header.circumstances;
+        if circumstances.is_known == 0 || circumstances.began_ns == 0 {
+            return None;
+        }
+        // Each told by its own clock.
+        let ahead_ns = clock_offset_ns(process) - clock_offset_ns(Path::new("/proc/self"));
+        let began_ns = i128::from(began_ns(&found)) + ahead_ns;
+        let apart_ns = began_ns.abs_diff(i128::from(circumstances.began_ns));
+        Some(apart_ns <= u128::from(SAME_START_NS))
+    }
+}
+
+/// Returns by how much CLOCK_MONOTONIC of a process is ahead of the node's (time_namespaces(7)); 0 where the kernel does not tell.
+fn clock_offset_ns(process: &Path) -> i128 {
+    let offsets = fs::read_to_string(process.join("timens_offsets")).unwrap_or_default();
+    let mut words = offsets
+        .lines()
+        .find_map(|line| line.strip_prefix("monotonic"))
+        .unwrap_or_default()
+        .split_whitespace();
+    let mut number = || words.next()?.parse::<i64>().ok();
+    match (number(), number()) {
+        (Some(seconds), Some(nanos)) => i128::from(seconds) * 1_000_000_000 + i128::from(nanos),
+        _ => 0,
     }
 }
 
@@ -72,14 +104,6 @@ pub fn boot_id(text: &[u8]) -> [u8; 16] {
         id[index / 2] = id[index / 2] << 4 | digit as u8;
     }
     id
-}
-
-/// Returns true unless a process began at another time than the process of the file: numbers are used again.
-fn is_same(found: &StatLine, header: &FileHeader) -> bool {
-    let circumstances = &header.circumstances;
-    circumstances.is_known == 0
-        || circumstances.began_ns == 0
-        || began_ns(found).abs_diff(circumstances.began_ns) <= SAME_START_NS
 }
 
 /// Returns when a process began, on CLOCK_MONOTONIC.
@@ -122,6 +146,19 @@ mod tests {
         assert_eq!(find(&header), WritingProcess::Gone, "the number is used again");
         header.identity.pid = 1 << 30;
         assert_eq!(find(&header), WritingProcess::Gone);
+    }
+
+    #[test]
+    fn clocks_of_other_namespaces_are_ahead_or_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let offset = |text: &str| {
+            fs::write(folder.path().join("timens_offsets"), text).unwrap();
+            clock_offset_ns(folder.path())
+        };
+        assert_eq!(offset("monotonic           7         5\nboottime  1 2\n"), 7_000_000_005);
+        assert_eq!(offset("monotonic          -7 500000000\n"), -6_500_000_000);
+        assert_eq!((offset(""), offset("monotonic x 1\n")), (0, 0));
+        assert_eq!(clock_offset_ns(Path::new("/proc/none")), 0);
     }
 
     #[test]
