@@ -2,12 +2,16 @@
 
 mod homes;
 mod mount;
+mod mount_bytes;
+mod mount_hostile;
 mod run;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
+use plimsoll_stow::{Container, Placement, Target, Writer};
 use serde_json::Value;
 
 use crate::support::command::{Outcome, binary};
@@ -292,4 +296,34 @@ fn a_copy_that_is_interrupted_leaves_nothing() {
     assert_eq!(outcome.status, Some(143), "{}", outcome.stderr);
     place.storage.assert_nothing_left();
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2, "the targets");
+}
+
+/// Each of them is told by a line, and no line looks through the whole container.
+#[test]
+fn thousands_of_damaged_records_are_told() {
+    const RECORDS: u64 = 20_000;
+    let place = Place::new(1);
+    let target = Target { name: "ost0".into(), path: place.storage.targets[0].clone() };
+    let container = Container::create(&place.path().join("box"), &[target]).unwrap();
+    let container = Arc::new(container);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    for number in 0..RECORDS {
+        // Not side by side, so that each is a record of its own.
+        writer.write_at(b"precious", number * 16).unwrap();
+    }
+    writer.close().unwrap();
+    let log = place.storage.targets[0].join(format!("plimsoll-stow-{}/log-0000", container.id()));
+    let mut content = fs::read(&log).unwrap();
+    let mut at = 0;
+    while let Some(next) = content[at..].windows(8).position(|it| it == b"precious") {
+        at += next + 8;
+        content[at - 1] ^= 1;
+    }
+    fs::write(&log, content).unwrap();
+    let found = place.json("check box");
+    assert_eq!(found["problems"], RECORDS);
+    let lines = found["found"].as_array().unwrap();
+    assert_eq!(lines.len() as u64, RECORDS);
+    assert_eq!(lines[7]["where"], "log 0 on target ost0");
+    assert_eq!(lines[7]["problem"], "bytes 112 to 120 of the file: damaged");
 }

@@ -18,7 +18,7 @@ use crate::support::view::View;
 
 /// Runs a line of shell, which ends within a minute.
 #[track_caller]
-fn shell(directory: &Path, line: &str) -> Outcome {
+pub fn shell(directory: &Path, line: &str) -> Outcome {
     let mut command = Command::new("timeout");
     command.args(["60", "sh", "-c", line]).current_dir(directory);
     command.output().unwrap().into()
@@ -264,7 +264,7 @@ fn no_mount_stays_whatever_ends_it() {
 }
 
 #[test]
-fn others_see_it_only_if_they_are_let_and_have_the_rights() {
+fn only_who_mounted_it_can_look_into_it() {
     if !Attacker::can_be_had() {
         return;
     }
@@ -283,13 +283,12 @@ fn others_see_it_only_if_they_are_let_and_have_the_rights() {
         command.args(["60", "cat"]).arg(view.at(name)).uid(ATTACKER).gid(ATTACKER);
         command.stdin(Stdio::null()).output().unwrap().status.success()
     };
-    for (arguments, expected) in [(&[][..], [false, false]), (&["--share"][..], [true, false])] {
-        let Some(mut view) = View::of(place.path(), "data", arguments) else { return };
-        assert_eq!(["open", "closed"].map(|name| reads(&view, name)), expected, "{arguments:?}");
-        view.signal(Signal::TERM);
-        let _ = view.server.wait();
-        view.wait_until_gone();
-    }
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
+    assert_eq!(["open", "closed"].map(|name| reads(&view, name)), [false, false]);
+    assert_eq!(fs::read_to_string(view.at("closed")).unwrap(), "words");
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = mounts.lines().find(|it| it.split(' ').nth(4) == view.point.to_str()).unwrap();
+    assert!(!line.contains("allow_other"), "{line}");
     // Nobody else may be able to exchange what root mounts on.
     let theirs = place.path().join("theirs");
     fs::create_dir(&theirs).unwrap();
@@ -299,47 +298,9 @@ fn others_see_it_only_if_they_are_let_and_have_the_rights() {
     assert!(refused.stderr.contains("belongs to user 65533"), "{}", refused.stderr);
 }
 
-/// Requests of programs and of the kernel's reading ahead lie in two windows, and all windows may be in use: what is read in order is compared all the same.
-#[test]
-fn what_is_read_in_order_is_compared_by_whatever_pieces() {
-    let place = Place::new(1);
-    fs::create_dir(place.path().join("data")).unwrap();
-    let bytes = place.plain("file", 8_600_000);
-    for name in ["damaged", "whole"] {
-        let copied = place.run(&format!("cp file data/{name} --targets ost0"));
-        assert_eq!(copied.status, Some(0), "{}", copied.stderr);
-    }
-    let id = place.json("info data/damaged")["id"].as_str().unwrap().to_string();
-    let log = place.storage.targets[0].join(format!("plimsoll-stow-{id}/log-0000"));
-    let mut content = fs::read(&log).unwrap();
-    let wanted = &bytes[8_500_000..8_500_064];
-    let at = content.windows(64).position(|it| it == wanted).unwrap();
-    content[at] ^= 1;
-    fs::write(&log, content).unwrap();
-    for direct in [&[][..], &["--direct"]] {
-        for block in [4096, 65_536, 131_072, 700_001, 1_000_000] {
-            let Some(view) = View::of(place.path(), "data", direct) else { return };
-            let taken: Vec<File> = (0..40)
-                .map(|_| {
-                    let mut file = File::open(view.at("whole")).unwrap();
-                    file.read_exact(&mut vec![0; 5 << 20]).unwrap();
-                    file
-                })
-                .collect();
-            for _ in 0..2 {
-                let line = format!("dd if=view/damaged of=/dev/null bs={block}");
-                let outcome = shell(place.path(), &line);
-                assert_ne!(outcome.status, Some(0), "{block} {direct:?}");
-                assert!(outcome.stderr.contains("Input/output error"), "{}", outcome.stderr);
-            }
-            drop(taken);
-        }
-    }
-}
-
 /// Files that programs make under `stow run` have the rights that they ask for, and logs that nobody else can read.
 #[test]
-fn root_shows_nobody_what_they_could_not_read_where_it_is() {
+fn rights_are_shown_for_nobody_who_could_not_read_it_where_it_is() {
     const OWNER: u32 = 65_532;
     if !Attacker::can_be_had() {
         return;
@@ -352,18 +313,13 @@ fn root_shows_nobody_what_they_could_not_read_where_it_is() {
     write_container(&place, "data/c");
     let as_root = |line: String| assert!(shell(place.path(), &line).status == Some(0), "{line}");
     as_root(format!("chmod 644 data/c/anchor && chown -R {OWNER} data/c ost0"));
-    let Some(view) = View::of(place.path(), "data", &["--share"]) else { return };
-    let reads = || {
-        let mut command = Command::new("timeout");
-        command.args(["60", "cat"]).arg(view.at("c")).uid(ATTACKER).gid(ATTACKER);
-        command.stdin(Stdio::null()).output().unwrap().status.success()
-    };
-    assert!(!reads(), "its logs are private");
+    let shown = |view: &View| fs::metadata(view.at("c")).unwrap().permissions().mode() & 0o777;
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
+    assert_eq!(shown(&view), 0o600, "its logs are private");
     drop(view);
     as_root("chmod -R a+rX data/c ost0".into());
-    let Some(view) = View::of(place.path(), "data", &["--share"]) else { return };
-    let shown = fs::metadata(view.at("c")).unwrap().permissions().mode() & 0o777;
-    assert_eq!(shown, 0o644, "all of it is open");
+    let Some(view) = View::of(place.path(), "data", &[]) else { return };
+    assert_eq!(shown(&view), 0o644, "all of it is open");
 }
 
 #[test]

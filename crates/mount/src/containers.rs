@@ -1,13 +1,15 @@
 //! Containers that are open, and those that were looked at last.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr, FileType};
 use plimsoll_guarded::{Directory, Readers, acting_user};
 use plimsoll_stow::{ANCHOR, Container, Reader, StowError, Target, is_surely_original};
+use rustix::process::{Resource, getrlimit};
 
 use crate::entry::{attributes_of_file, identity_of, kind_of};
 use crate::errno;
@@ -22,11 +24,12 @@ const UNUSED: Duration = Duration::from_secs(2);
 /// Of the directory, the index and the lock; each log has one, too.
 const DESCRIPTORS_BESIDES: usize = 3;
 
-/// Memory that counts as one: a user who may have 16,384 has 2 GiB.
-const MEMORY_OF_DESCRIPTOR: u64 = 128 << 10;
-
 /// Logs of a container that are many: all threads together may open as many as they like of containers that have fewer.
 const MANY_LOGS: usize = 64;
+
+/// Parts of all descriptors that this program may have: those of containers that were looked at last, and the logs of one container.
+const RECENT_PART: u64 = 4;
+const LOGS_PART: u64 = 2;
 
 /// Opens containers.
 #[derive(Debug)]
@@ -34,11 +37,18 @@ pub struct Containers {
     targets: Vec<Target>,
     /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
     point: PathBuf,
-    memory_max: u64,
-    descriptors_max: usize,
-    recent: Mutex<VecDeque<Recent>>,
-    /// Held by who opens a container of many logs: one at a time, so that nobody takes all descriptors by looking at several.
+    logs_max: usize,
+    known: Mutex<Known>,
+    /// Held by who opens a container of many logs: one at a time, so that several take no more descriptors than there are.
     opening_many: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// All that are open: whoever reads one sees what others found in it, and all fill the kernel's cache with the same.
+    open: HashMap<Identity, Weak<OpenContainer>>,
+    recent: VecDeque<Recent>,
+    descriptors_max: usize,
 }
 
 /// A container that was looked at, and when.
@@ -49,17 +59,26 @@ struct Recent {
     looked: Instant,
 }
 
+/// What a container held when the kernel dropped what it had in its cache: whatever it has there since is that, or later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cached {
+    /// The number that the kernel knows it by.
+    number: u64,
+    /// Of its reader.
+    changes: u64,
+}
+
 /// An open container, with what was in it at the last look.
 pub struct OpenContainer {
     container: Arc<Container>,
     reader: RwLock<Reader>,
-    /// Which number the kernel knew it by when it was opened last, and what was in it.
-    cached: Mutex<Option<(u64, u64)>>,
+    /// What the kernel may have in its cache.
+    cached: Mutex<Option<Cached>>,
+    /// Whether anybody has opened it to read through the kernel's cache, and may get there what others have read.
+    is_for_cache: AtomicBool,
     descriptors: usize,
     /// Others' anchors say nothing of who may read the logs: those of copies are their owner's.
     is_original: bool,
-    /// Who may read it where it is, as of when it was opened.
-    readers: Readers,
 }
 
 impl std::fmt::Debug for OpenContainer {
@@ -69,21 +88,14 @@ impl std::fmt::Debug for OpenContainer {
 }
 
 impl Containers {
-    /// Targets that are named are looked for at these paths. A container takes at most so many bytes of memory, and it and those that were looked at lately so many descriptors.
-    pub fn new(
-        targets: Vec<Target>,
-        point: PathBuf,
-        memory_max: u64,
-        descriptors_max: usize,
-    ) -> Self {
-        Containers {
-            targets,
-            point,
-            memory_max,
-            descriptors_max,
-            recent: Mutex::default(),
-            opening_many: Mutex::default(),
-        }
+    /// Targets that are named are looked for at these paths.
+    pub fn new(targets: Vec<Target>, point: PathBuf) -> Self {
+        let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let part = |part: u64| usize::try_from(all / part).unwrap_or(usize::MAX);
+        let descriptors_max = part(RECENT_PART);
+        let known = Mutex::new(Known { descriptors_max, ..Known::default() });
+        let (logs_max, opening_many) = (part(LOGS_PART), Mutex::default());
+        Containers { targets, point, logs_max, known, opening_many }
     }
 
     /// Returns what is in a container by now.
@@ -94,35 +106,29 @@ impl Containers {
         let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
         // It is held open, so that no other can have its number.
         let identity = identity_of(&facts);
-        let known = self.recent().iter_mut().find(|it| it.identity == identity).map(|it| {
-            it.looked = Instant::now();
-            it.container.clone()
-        });
-        if let Some(known) = known {
+        if let Some(known) = self.known().of(identity) {
             known.refresh()?;
             return Ok(known);
         }
         let opened = Arc::new(self.open(directory).map_err(|it| errno::of_container(&it))?);
-        let mut recent = self.recent();
-        recent.push_front(Recent { identity, container: opened.clone(), looked: Instant::now() });
-        let mut descriptors = 0;
-        let kept = recent.iter().take(RECENT_MAX).take_while(|it| {
-            descriptors += it.container.descriptors;
-            descriptors <= self.descriptors_max
-        });
-        let kept = kept.count();
-        recent.truncate(kept);
+        let meanwhile = self.known().add(identity, &opened);
+        if let Some(known) = meanwhile {
+            known.refresh()?;
+            return Ok(known);
+        }
         Ok(opened)
     }
 
     /// Closes those that nobody has looked at for a while: as long as a container is open here, no room of it can be given back.
     pub fn close_unused(&self) {
-        self.recent().retain(|it| it.looked.elapsed() < UNUSED);
+        let mut known = self.known();
+        known.recent.retain(|it| it.looked.elapsed() < UNUSED);
+        known.open.retain(|_, it| it.strong_count() > 0);
     }
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, StowError> {
         let container = Container::open_in(directory, &self.targets)?;
-        let container = Arc::new(container.within_memory(self.memory_max));
+        let container = Arc::new(container.within_logs(self.logs_max));
         let logs = container.logs()?;
         if logs.iter().any(|it| it.path.starts_with(&self.point)) {
             let (path, why) =
@@ -130,26 +136,52 @@ impl Containers {
             return Err(StowError::Damaged { path, why });
         }
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
-        if descriptors > self.descriptors_max {
-            return Err(StowError::System {
-                what: "open all logs of",
-                path: container.path().into(),
-                cause: rustix::io::Errno::NFILE.into(),
-            });
-        }
         let one_at_a_time = (logs.len() > MANY_LOGS)
             .then(|| self.opening_many.lock().unwrap_or_else(PoisonError::into_inner));
         let reader = Reader::open(container.clone())?;
         drop(one_at_a_time);
         // Where the notes cannot be asked, somebody may just be hiding them.
         let is_original = is_surely_original(&container)?;
-        let readers = reader.readers();
         let (reader, cached) = (RwLock::new(reader), Mutex::default());
-        Ok(OpenContainer { container, reader, cached, descriptors, is_original, readers })
+        let is_for_cache = AtomicBool::new(false);
+        Ok(OpenContainer { container, reader, cached, is_for_cache, descriptors, is_original })
     }
 
-    fn recent(&self) -> MutexGuard<'_, VecDeque<Recent>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Returns a container that is open.
+    fn of(&mut self, identity: Identity) -> Option<Arc<OpenContainer>> {
+        let open = self.open.get(&identity)?.upgrade()?;
+        if let Some(recent) = self.recent.iter_mut().find(|it| it.identity == identity) {
+            recent.looked = Instant::now();
+        }
+        Some(open)
+    }
+
+    /// Adds one that was opened; returns another of the same if one was opened meanwhile.
+    fn add(
+        &mut self,
+        identity: Identity,
+        opened: &Arc<OpenContainer>,
+    ) -> Option<Arc<OpenContainer>> {
+        if let Some(other) = self.of(identity) {
+            return Some(other);
+        }
+        self.open.insert(identity, Arc::downgrade(opened));
+        let looked = Instant::now();
+        self.recent.push_front(Recent { identity, container: opened.clone(), looked });
+        let mut descriptors = 0;
+        let kept = self.recent.iter().take(RECENT_MAX).take_while(|it| {
+            descriptors += it.container.descriptors;
+            descriptors <= self.descriptors_max
+        });
+        let kept = kept.count();
+        self.recent.truncate(kept);
+        None
     }
 }
 
@@ -168,20 +200,29 @@ impl OpenContainer {
         self.reader.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens it under a number; returns whether what the kernel has in its cache for that number is what is in it. Where something is
-    /// missing, it is not read through the cache.
-    pub fn is_cached(&self, number: u64) -> bool {
-        let reader = self.reader();
-        let now = reader.is_whole().then_some((number, reader.changes()));
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *cached, now);
-        now.is_some() && now == before
+    /// Opens it under a number to read through the kernel's cache, which gets nothing from now on that was not compared with its checksum; returns
+    /// what it holds, and whether that is what the kernel has in its cache for that number.
+    pub fn open_for_cache(&self, number: u64) -> (Cached, bool) {
+        self.is_for_cache.store(true, Ordering::SeqCst);
+        let now = Cached { number, changes: self.reader().changes() };
+        (now, *self.cached() == Some(now))
     }
 
-    /// Returns how many descriptors it has open, about, with one more for each part of the memory that it takes: whoever opens it has no others.
-    pub fn descriptors(&self) -> usize {
-        let parts = self.reader().memory() / MEMORY_OF_DESCRIPTOR;
-        self.descriptors.saturating_add(usize::try_from(parts).unwrap_or(usize::MAX))
+    /// The kernel has dropped what it had in its cache before this was opened: it asks by what it got then. Not before that, as others may open it meanwhile.
+    pub fn note_dropped(&self, opened: Cached) {
+        let mut cached = self.cached();
+        if cached.is_none_or(|it| it.number != opened.number || it.changes < opened.changes) {
+            *cached = Some(opened);
+        }
+    }
+
+    /// Returns whether what is read may be found by others in the kernel's cache (also if who reads goes past it: what a program maps is always there).
+    pub fn is_for_cache(&self) -> bool {
+        self.is_for_cache.load(Ordering::SeqCst)
+    }
+
+    fn cached(&self) -> MutexGuard<'_, Option<Cached>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what is told of it, as of the last look.
@@ -195,7 +236,7 @@ impl OpenContainer {
         // Who serves others' containers shows them to nobody who could not read them where they are.
         let readers = match acting_user() == owner {
             true => Readers::Everyone,
-            false => self.readers.and(Readers::of(directory)),
+            false => self.reader().readers().and(Readers::of(directory)),
         };
         anchor.st_mode &= match readers {
             _ if !self.is_original => !0o077,

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use fuser::{
@@ -12,30 +11,24 @@ use fuser::{
 };
 
 use crate::errno;
-use crate::turns::Turns;
 use crate::view::View;
 
 /// Nothing that was told is believed later: a container may have grown.
 const NO_TIME: Duration = Duration::ZERO;
 
+/// Requests for reading ahead that the kernel may have under way.
+const BACKGROUND_MAX: u16 = 64;
+
 /// The file system.
 #[derive(Debug)]
 pub struct FileSystem {
-    view: Arc<View>,
-    turns: Turns,
-    background_max: u16,
+    view: View,
 }
 
 impl FileSystem {
-    /// Answers so many requests of each user at once; the kernel has so many under way for what is read ahead.
-    pub fn new(view: View, at_once: usize, background_max: u16) -> Self {
-        FileSystem { view: Arc::new(view), turns: Turns::new(at_once), background_max }
-    }
-
-    /// Answers when it is the user's turn.
-    fn answer(&self, request: &Request, answer: impl FnOnce(&View) + Send + 'static) {
-        let view = self.view.clone();
-        self.turns.answer(request.uid(), move || answer(&view));
+    /// Shows what the view tells.
+    pub fn new(view: View) -> Self {
+        FileSystem { view }
     }
 }
 
@@ -48,16 +41,15 @@ impl Filesystem for FileSystem {
         if config.add_capabilities(InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP).is_ok() {
             self.view.note_mapping();
         }
-        let _ = config.set_max_background(self.background_max);
+        let _ = config.set_max_background(BACKGROUND_MAX);
         Ok(())
     }
 
-    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let name = name.to_os_string();
-        self.answer(request, move |view| match view.find(parent.0, &name) {
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.view.find(parent.0, name) {
             Ok(attributes) => reply.entry(&NO_TIME, &attributes, Generation(0)),
             Err(errno) => reply.error(errno),
-        });
+        }
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
@@ -66,35 +58,34 @@ impl Filesystem for FileSystem {
 
     fn getattr(
         &self,
-        request: &Request,
+        _request: &Request,
         number: INodeNo,
         handle: Option<FileHandle>,
         reply: ReplyAttr,
     ) {
-        self.answer(request, move |view| match view.attributes(number.0, handle) {
+        match self.view.attributes(number.0, handle) {
             Ok(attributes) => reply.attr(&NO_TIME, &attributes),
             Err(errno) => reply.error(errno),
-        });
+        }
     }
 
-    fn readlink(&self, request: &Request, number: INodeNo, reply: ReplyData) {
-        self.answer(request, move |view| match view.link(number.0) {
+    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
+        match self.view.link(number.0) {
             Ok(target) => reply.data(&target),
             Err(error) => reply.error(errno::of_system(&error)),
-        });
+        }
     }
 
-    fn open(&self, request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        let user = request.uid();
-        self.answer(request, move |view| match view.open(user, number.0) {
+    fn open(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.view.open(number.0) {
             Ok((handle, flags)) => reply.opened(handle, flags),
             Err(errno) => reply.error(errno),
-        });
+        }
     }
 
     fn read(
         &self,
-        request: &Request,
+        _request: &Request,
         _number: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -103,10 +94,10 @@ impl Filesystem for FileSystem {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.answer(request, move |view| match view.file(handle) {
+        match self.view.file(handle) {
             Some(file) => file.read(offset, size, reply),
             None => reply.error(Errno::EBADF),
-        });
+        }
     }
 
     fn release(
@@ -123,26 +114,25 @@ impl Filesystem for FileSystem {
         reply.ok();
     }
 
-    fn opendir(&self, request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        let user = request.uid();
-        self.answer(request, move |view| match view.list(user, number.0) {
+    fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.view.list(number.0) {
             Ok(handle) => reply.opened(handle, FopenFlags::empty()),
             Err(errno) => reply.error(errno),
-        });
+        }
     }
 
     fn readdir(
         &self,
-        request: &Request,
+        _request: &Request,
         _number: INodeNo,
         handle: FileHandle,
         offset: u64,
         reply: ReplyDirectory,
     ) {
-        self.answer(request, move |view| match view.listing(handle) {
+        match self.view.listing(handle) {
             Some(listing) => listing.tell(offset, reply),
             None => reply.error(Errno::EBADF),
-        });
+        }
     }
 
     fn releasedir(
@@ -157,8 +147,8 @@ impl Filesystem for FileSystem {
         reply.ok();
     }
 
-    fn statfs(&self, request: &Request, _number: INodeNo, reply: ReplyStatfs) {
-        self.answer(request, move |view| match view.fill() {
+    fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
+        match self.view.fill() {
             Ok(it) => reply.statfs(
                 it.f_blocks,
                 it.f_bfree,
@@ -170,6 +160,6 @@ impl Filesystem for FileSystem {
                 it.f_frsize as u32,
             ),
             Err(error) => reply.error(errno::of_system(&error)),
-        });
+        }
     }
 }

@@ -5,8 +5,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use fuser::FileHandle;
 
-use crate::per_user::Share;
-
 /// What programs have open, by number.
 #[derive(Debug)]
 pub struct Handles<T> {
@@ -16,7 +14,7 @@ pub struct Handles<T> {
 #[derive(Debug)]
 struct Open<T> {
     next: u64,
-    by_number: HashMap<u64, (Arc<T>, Share)>,
+    by_number: HashMap<u64, Arc<T>>,
 }
 
 impl<T> Handles<T> {
@@ -25,19 +23,19 @@ impl<T> Handles<T> {
         Handles { open: RwLock::new(Open { next: 1, by_number: HashMap::new() }) }
     }
 
-    /// Adds something, with what its user has taken for it.
-    pub fn add(&self, it: T, share: Share) -> FileHandle {
+    /// Adds something.
+    pub fn add(&self, it: T) -> FileHandle {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let number = open.next;
         open.next += 1;
-        open.by_number.insert(number, (Arc::new(it), share));
+        open.by_number.insert(number, Arc::new(it));
         FileHandle(number)
     }
 
     /// Returns what has a number.
     pub fn get(&self, handle: FileHandle) -> Option<Arc<T>> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.by_number.get(&handle.0).map(|(it, _)| it.clone())
+        open.by_number.get(&handle.0).cloned()
     }
 
     /// It was closed.

@@ -1,4 +1,4 @@
-//! A directory mounted elsewhere, read-only, with its containers as the files that they hold (FUSE).
+//! A directory mounted elsewhere, read-only and for one user alone, with its containers as the files that they hold (FUSE).
 //!
 //! - [`mount`]: mounts, and serves until it is unmounted.
 //! - [`unmount`]: takes away one mount, and no other that may be there by then; [`unmount_if_dead`]: one whose server is gone.
@@ -21,16 +21,14 @@ mod listing;
 mod mounted;
 mod nodes;
 mod open_file;
-mod per_user;
 mod place;
 mod point;
 mod rights;
-mod turns;
 mod unmounting;
 mod view;
 mod windows;
 
 pub use habits::Caching;
-pub use mounted::{Manner, MountError, Mounted, mount};
+pub use mounted::{MountError, Mounted, mount};
 pub use point::whole_point;
 pub use unmounting::{unmount, unmount_if_dead};

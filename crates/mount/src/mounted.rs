@@ -17,25 +17,10 @@ use crate::file_system::FileSystem;
 use crate::habits::{Caching, Habits};
 use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
-use crate::view::{View, descriptors_of_user};
+use crate::view::View;
 
 /// How many requests are answered at once: one that waits for a slow target holds up no other.
-struct Load {
-    threads: usize,
-    /// Of one user.
-    at_once: usize,
-    /// Requests for reading ahead that the kernel may have under way. A user who waits for many keeps no other from reading ahead
-    /// until these are all taken.
-    background: u16,
-    /// Bytes that a container takes at most.
-    memory: u64,
-}
-
-/// One user has it for himself.
-const PRIVATE: Load = Load { threads: 16, at_once: 16, background: 64, memory: u64::MAX };
-
-/// Others are answered while one waits for all that he asked for.
-const SHARED: Load = Load { threads: 32, at_once: 8, background: 1024, memory: 128 << 20 };
+const THREADS: usize = 16;
 
 /// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
 const READ_AHEAD_KIB: u32 = 4096;
@@ -95,16 +80,7 @@ pub struct Mounted {
     number: u64,
 }
 
-/// How a directory is shown.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Manner {
-    /// To all, as far as rights allow, and not to this user only.
-    pub is_shared: bool,
-    /// When what is read of containers goes through the kernel's cache.
-    pub caching: Caching,
-}
-
-/// Shows a directory at a mount point, read-only, until it is unmounted. Logs are looked for on these targets, and where they were.
+/// Shows a directory at a mount point to this user alone, read-only, until it is unmounted. Logs are looked for on these targets, and where they were.
 ///
 /// # Errors
 /// If it cannot be mounted there.
@@ -112,7 +88,7 @@ pub fn mount(
     path: &Path,
     point: &Path,
     targets: Vec<Target>,
-    manner: Manner,
+    caching: Caching,
 ) -> Result<Mounted, MountError> {
     let source = |cause| MountError::Source { path: path.into(), cause };
     // Another user's link would have this user show what only this user can reach.
@@ -129,20 +105,14 @@ pub fn mount(
         return Err(MountError::Inside { path: root.path().into(), point });
     }
     require_free(&free).map_err(refused)?;
-    let load = if manner.is_shared { SHARED } else { PRIVATE };
-    // Who mounts for nobody else takes from nobody.
-    let descriptors = if manner.is_shared { descriptors_of_user() } else { usize::MAX };
-    let containers = Containers::new(targets, point.clone(), load.memory, descriptors);
-    let containers = Arc::new(containers);
+    let containers = Arc::new(Containers::new(targets, point.clone()));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
-    let habits = Arc::new(Habits::new(manner.caching, memory));
+    let habits = Arc::new(Habits::new(caching, memory));
     let shown = root.path().to_path_buf();
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
-    let files = FileSystem::new(view, load.at_once, load.background);
-    let session =
-        Session::new(files, &point, &config(manner.is_shared, load.threads)).map_err(refused)?;
+    let session = Session::new(FileSystem::new(view), &point, &config()).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
     match mounted.mount_number() {
@@ -200,7 +170,7 @@ impl Mounted {
     }
 }
 
-fn config(is_shared: bool, threads: usize) -> Config {
+fn config() -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::RO,
@@ -210,8 +180,9 @@ fn config(is_shared: bool, threads: usize) -> Config {
         MountOption::DefaultPermissions,
         MountOption::FSName("plimsoll-stow".into()),
     ];
-    config.acl = if is_shared { SessionACL::All } else { SessionACL::Owner };
-    config.n_threads = Some(threads);
+    // Whoever else could enter would hold up whom they like, and share one cache with all.
+    config.acl = SessionACL::Owner;
+    config.n_threads = Some(THREADS);
     config
 }
 

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fuser::{Errno, FileAttr, ReplyData};
+use fuser::{Errno, FileAttr, FopenFlags, ReplyData};
 use rustix::fs::fstat;
 use rustix::io::pread;
 
 use crate::budget::Budget;
-use crate::containers::OpenContainer;
+use crate::containers::{Cached, OpenContainer};
 use crate::entry::attributes_of;
 use crate::errno;
 use crate::habits::Reading;
@@ -28,15 +28,36 @@ thread_local! {
 pub enum OpenFile {
     /// An ordinary one.
     Plain(File),
-    /// A container, and how it is read, if that is past the kernel's cache.
-    Container(Arc<OpenContainer>, Windows, Option<Reading>),
+    /// A container.
+    Container(Arc<OpenContainer>, Windows, Manner),
+}
+
+/// How a container is read.
+#[derive(Debug)]
+pub enum Manner {
+    /// Past the kernel's cache.
+    PastCache(Reading),
+    /// Through it. What it held, until the kernel has dropped what was in the cache before.
+    ThroughCache(Mutex<Option<Cached>>),
 }
 
 impl OpenFile {
-    /// Opens what a container holds.
-    pub fn of(container: Arc<OpenContainer>, budget: &Budget, reading: Option<Reading>) -> Self {
+    /// Opens what a container holds, to be read past the kernel's cache.
+    pub fn past_cache(container: Arc<OpenContainer>, budget: &Budget, reading: Reading) -> Self {
         let windows = Windows::new(budget.clone());
-        OpenFile::Container(container, windows, reading)
+        OpenFile::Container(container, windows, Manner::PastCache(reading))
+    }
+
+    /// Opens what a container holds, to be read through the kernel's cache under this number; returns also what the kernel is told.
+    pub fn through_cache(
+        container: Arc<OpenContainer>,
+        budget: &Budget,
+        number: u64,
+    ) -> (Self, FopenFlags) {
+        let (held, is_cached) = container.open_for_cache(number);
+        let flags = if is_cached { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
+        let manner = Manner::ThroughCache(Mutex::new((!is_cached).then_some(held)));
+        (OpenFile::Container(container, Windows::new(budget.clone()), manner), flags)
     }
 
     /// Answers a request for bytes.
@@ -44,14 +65,16 @@ impl OpenFile {
         let length = (length as usize).min(REQUEST_BYTES_MAX);
         let mut reply = Some(reply);
         let mut is_compared = false;
-        if let OpenFile::Container(container, windows, reading) = self {
-            reading.iter().for_each(|it| it.note(length));
+        if let OpenFile::Container(container, windows, manner) = self {
+            manner.note(container, length);
             let answer = |bytes: &[u8]| {
                 if let Some(reply) = reply.take() {
                     reply.data(bytes);
                 }
             };
-            is_compared = windows.serve(container, offset, length, answer) != Served::OutOfOrder;
+            // Who reads in order finds in the cache what was read here and there.
+            is_compared = windows.serve(container, offset, length, answer) != Served::OutOfOrder
+                || container.is_for_cache();
         }
         let Some(reply) = reply else { return };
         BUFFER.with_borrow_mut(|buffer| {
@@ -93,6 +116,19 @@ impl OpenFile {
             OpenFile::Container(container, ..) => {
                 container.refresh()?;
                 container.attributes(number)
+            }
+        }
+    }
+}
+
+impl Manner {
+    /// Notes that so many bytes are asked for.
+    fn note(&self, container: &OpenContainer, length: usize) {
+        match self {
+            Manner::PastCache(reading) => reading.note(length),
+            Manner::ThroughCache(opened) => {
+                let opened = opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+                opened.into_iter().for_each(|it| container.note_dropped(it));
             }
         }
     }

@@ -9,9 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use fuser::{Errno, FileAttr, FileHandle, FopenFlags, INodeNo};
-use plimsoll_guarded::{Directory, acting_user};
+use plimsoll_guarded::Directory;
 use rustix::fs::{Mode, OFlags, StatVfs, fstat, openat, readlinkat, statvfs};
-use rustix::process::{Resource, getrlimit};
 
 use crate::budget::Budget;
 use crate::containers::Containers;
@@ -22,26 +21,11 @@ use crate::handles::Handles;
 use crate::listing::Listing;
 use crate::nodes::{Nodes, ROOT};
 use crate::open_file::OpenFile;
-use crate::per_user::{PerUser, Share};
 use crate::place::{Identity, Place};
 use crate::rights::Rights;
 
 /// Windows of all open files together: 128 MiB.
 const WINDOWS_MAX: usize = 32;
-
-/// Descriptors that one user may have open here: this part of all, and not more than this many.
-const DESCRIPTORS_PART: u64 = 4;
-const DESCRIPTORS_MAX: u64 = 16_384;
-
-/// Returns how many descriptors one user may have open here.
-pub fn descriptors_of_user() -> usize {
-    let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    (all / DESCRIPTORS_PART).min(DESCRIPTORS_MAX) as usize
-}
-
-/// Directories that one user may list at once, each with two more descriptors: this part of those, and not more than this many.
-const LISTINGS_PART: usize = 8;
-const LISTINGS_MAX: usize = 128;
 
 /// What is told.
 #[derive(Debug)]
@@ -52,8 +36,6 @@ pub struct View {
     budget: Budget,
     files: Handles<OpenFile>,
     listings: Handles<Listing>,
-    descriptors: PerUser,
-    being_listed: PerUser,
     habits: Arc<Habits>,
 }
 
@@ -69,7 +51,6 @@ impl View {
     ) -> io::Result<Self> {
         let facts = root.facts()?;
         let rights = Rights::of(&attributes_of(ROOT, &facts));
-        let most = descriptors_of_user();
         Ok(View {
             root: Arc::new(root),
             nodes: Nodes::new(identity_of(&facts), rights),
@@ -77,8 +58,6 @@ impl View {
             budget: Budget::new(WINDOWS_MAX),
             files: Handles::new(),
             listings: Handles::new(),
-            descriptors: PerUser::new(most, acting_user()),
-            being_listed: PerUser::new((most / LISTINGS_PART).min(LISTINGS_MAX), acting_user()),
             habits,
         })
     }
@@ -146,11 +125,11 @@ impl View {
         Ok((attributes, identity))
     }
 
-    /// Opens a file for a user.
+    /// Opens a file.
     ///
     /// # Errors
-    /// If it is not there any more, another or has other rights; if the user has too much open.
-    pub fn open(&self, user: u32, number: u64) -> Result<(FileHandle, FopenFlags), Errno> {
+    /// If it is not there any more, another or has other rights.
+    pub fn open(&self, number: u64) -> Result<(FileHandle, FopenFlags), Errno> {
         let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
         let (above, name) = place.step().ok_or(Errno::EISDIR)?;
         let (entry, identity, above) =
@@ -162,30 +141,27 @@ impl View {
             Entry::Container(directory) => {
                 let container = self.containers.look_at(directory)?;
                 self.require_rights(number, &container.attributes(number)?)?;
-                let share = taken(&self.descriptors, user, container.descriptors())?;
+                let (is_whole, size) = (container.reader().is_whole(), container.reader().size());
                 // Where something is missing, nobody knows that the file ends where it seems to: reading on must fail, and
                 // only what does not go through the kernel's cache comes here then.
-                let is_cached = container.is_cached(number);
-                let (is_whole, size) = (container.reader().is_whole(), container.reader().size());
-                let is_for_cache = is_whole && self.habits.is_for_cache(identity, size);
-                let flags = match is_for_cache {
-                    true if is_cached => FopenFlags::FOPEN_KEEP_CACHE,
-                    true => FopenFlags::empty(),
-                    false => FopenFlags::FOPEN_DIRECT_IO,
+                let (file, flags) = match is_whole && self.habits.is_for_cache(identity, size) {
+                    true => OpenFile::through_cache(container, &self.budget, number),
+                    false => {
+                        let reading = self.habits.watch(identity, size);
+                        let file = OpenFile::past_cache(container, &self.budget, reading);
+                        (file, FopenFlags::FOPEN_DIRECT_IO)
+                    }
                 };
-                let reading = (!is_for_cache).then(|| self.habits.watch(identity, size));
-                let file = OpenFile::of(container, &self.budget, reading);
-                Ok((self.files.add(file, share), flags))
+                Ok((self.files.add(file), flags))
             }
             Entry::Other(_) => {
-                let share = taken(&self.descriptors, user, 1)?;
                 let file = above.open_file(name, OFlags::RDONLY);
                 let file = file.map_err(|it| errno::of_system(&it))?;
                 // Another may have this name since it was looked at.
                 let facts = fstat(&file).map_err(|it| errno::of_system(&it.into()))?;
                 require_same(&place, &facts).map_err(|it| errno::of_system(&it))?;
                 self.require_rights(number, &attributes_of(number, &facts))?;
-                Ok((self.files.add(OpenFile::Plain(file), share), FopenFlags::empty()))
+                Ok((self.files.add(OpenFile::Plain(file)), FopenFlags::empty()))
             }
         }
     }
@@ -208,18 +184,17 @@ impl View {
         self.files.remove(handle);
     }
 
-    /// Begins to list a directory for a user.
+    /// Begins to list a directory.
     ///
     /// # Errors
-    /// If it is not there any more, another or has other rights; if the user lists too many.
-    pub fn list(&self, user: u32, number: u64) -> Result<FileHandle, Errno> {
-        let share = taken(&self.being_listed, user, 1)?;
+    /// If it is not there any more, another or has other rights.
+    pub fn list(&self, number: u64) -> Result<FileHandle, Errno> {
         let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
         let directory = directory_at(&self.root, &place).map_err(|it| errno::of_system(&it))?;
         let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
         self.require_rights(number, &attributes_of(number, &facts))?;
         let listing = Listing::of(directory).map_err(|it| errno::of_system(&it))?;
-        Ok(self.listings.add(listing, share))
+        Ok(self.listings.add(listing))
     }
 
     /// Returns a directory that is being listed.
@@ -255,9 +230,4 @@ impl View {
     pub fn fill(&self) -> io::Result<StatVfs> {
         Ok(statvfs(self.root.path_by_descriptor())?)
     }
-}
-
-/// Takes something for a user.
-fn taken(of: &PerUser, user: u32, count: usize) -> Result<Share, Errno> {
-    of.take(user, count).ok_or(Errno::ENFILE)
 }

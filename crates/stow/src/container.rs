@@ -16,7 +16,7 @@ use crate::fresh;
 use crate::home::{self, Home};
 use crate::log::Log;
 use crate::log_place::LogPlace;
-use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
+use crate::manifest::{self, LOGS_MAX, ListedLog, MANIFEST_BYTES_MAX};
 use crate::marker::{self, MARKER};
 use crate::seat;
 use crate::state::SharedState;
@@ -58,6 +58,8 @@ pub struct Container {
     seen: AtomicU64,
     /// Bytes of memory that a reader takes at most, about.
     memory_max: u64,
+    /// Logs that a reader opens at most.
+    logs_max: usize,
 }
 
 /// How a container was found.
@@ -125,8 +127,8 @@ impl Container {
         let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
         let node = node_of(&directory).attempt("look at", &path)?;
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
-        let memory_max = u64::MAX;
-        Ok(Container { directory, path, way, id, owner, node, targets, seen, memory_max })
+        let (memory_max, logs_max) = (u64::MAX, LOGS_MAX);
+        Ok(Container { directory, path, way, id, owner, node, targets, seen, memory_max, logs_max })
     }
 
     /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
@@ -139,6 +141,23 @@ impl Container {
     #[must_use]
     pub fn within_memory(self, memory_max: u64) -> Self {
         Container { memory_max, ..self }
+    }
+
+    /// Has readers open at most so many logs, each of which takes a descriptor; what has more cannot be read, nor what gets more later.
+    #[must_use]
+    pub fn within_logs(self, logs_max: usize) -> Self {
+        Container { logs_max, ..self }
+    }
+
+    /// Makes sure that a reader may open so many logs.
+    ///
+    /// # Errors
+    /// If they are too many.
+    pub(crate) fn require_within_logs(&self, logs: usize) -> Result<(), StowError> {
+        match logs <= self.logs_max {
+            true => Ok(()),
+            false => Err(Errno::NFILE).attempt("open all logs of", self.path()),
+        }
     }
 
     /// Returns the bytes of memory that a reader takes at most, about.

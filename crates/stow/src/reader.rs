@@ -1,5 +1,6 @@
 //! Reads a container.
 
+mod compared_records;
 mod facts;
 mod reading;
 
@@ -22,6 +23,7 @@ use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
 use crate::{Container, LastStamps, ListedLog, States, StowError};
+use compared_records::ComparedRecords;
 
 /// A reader of a container. It sees what was written until it was opened, or until [`Reader::refresh`].
 pub struct Reader {
@@ -41,6 +43,8 @@ pub struct Reader {
     changes: u64,
     /// The same container without the index, once that is needed.
     scanned: OnceLock<Box<Reader>>,
+    /// Records that were compared as a whole because parts of them were read.
+    compared: ComparedRecords,
     /// While it is there, nobody gives room back.
     held: Option<File>,
 }
@@ -106,6 +110,7 @@ impl Reader {
             doubt: None,
             changes: 0,
             scanned: OnceLock::new(),
+            compared: ComparedRecords::default(),
             held,
         }
     }
@@ -129,6 +134,7 @@ impl Reader {
             let why = format!("it lists {} of {must_be} logs", listed.len());
             return Err(StowError::Damaged { path: self.container.path().join(MANIFEST), why });
         }
+        self.container.require_within_logs(listed.len())?;
         for listed in listed.into_iter().skip(self.logs.len()) {
             let scan = Err("it was not looked for".into());
             self.logs.push(ReadLog { listed, scan, is_short: false });
@@ -264,11 +270,6 @@ impl Reader {
         self.pieces.size()
     }
 
-    fn name_of(&self, log: u32) -> String {
-        let target = self.logs.get(log as usize).map_or("?", |it| it.listed.target.as_str());
-        format!("log {log} on target {target}")
-    }
-
     /// Returns the container.
     pub fn container(&self) -> &Arc<Container> {
         &self.container
@@ -352,11 +353,6 @@ impl Reader {
             }
         }
         Ok(extents)
-    }
-
-    /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
-    pub fn log_count(&self) -> usize {
-        self.logs.len()
     }
 
     /// Returns who may read all that the container is made of.

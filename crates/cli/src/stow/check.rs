@@ -91,11 +91,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
 }
 
 fn row_of(reader: &Reader, problem: &Problem) -> Record {
-    let logs = reader.logs();
-    let name = |log: u32| {
-        let target = logs.get(log as usize).map_or("?", |it| it.listed.target.as_str());
-        format!("log {log} on target {target}")
-    };
+    let name = |log: u32| reader.name_of(log);
     let (place, what) = match problem {
         Problem::MissingLog { log, why } => (name(*log), format!("it cannot be read: {why}")),
         Problem::DamagedSegment { log, position } => {

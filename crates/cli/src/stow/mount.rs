@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use plimsoll_mount::{Caching, Manner, MountError, mount, unmount, unmount_if_dead, whole_point};
+use plimsoll_mount::{Caching, MountError, mount, unmount, unmount_if_dead, whole_point};
 
 use super::targets::LogTargets;
 use crate::interruption::Interruption;
@@ -42,10 +42,6 @@ pub struct Arguments {
     /// An empty directory of yours, outside of the first, that nobody else can exchange
     mountpoint: PathBuf,
 
-    /// Let other users read what their rights allow (without root, /etc/fuse.conf must have user_allow_other)
-    #[arg(long)]
-    share: bool,
-
     /// Read containers always past the kernel's cache, and not only the first time: quicker by large parts (1 MiB each), slower by small ones
     #[arg(long)]
     direct: bool,
@@ -77,8 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (_, true) => Caching::Always,
         _ => Caching::Again,
     };
-    let manner = Manner { is_shared: arguments.share, caching };
-    let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, manner);
+    let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, caching);
     let mounted = mounted.map_err(with_hint)?;
     if let Err(problem) = &keeper {
         output::message(&format!("warning: if this program is killed, the mount stays: {problem}"));

@@ -13,6 +13,17 @@ impl Reader {
         index + self.records.len() as u64 * RECORD_BYTES
     }
 
+    /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
+    pub fn log_count(&self) -> usize {
+        self.logs.len()
+    }
+
+    /// Returns what a log is called in messages.
+    pub fn name_of(&self, log: u32) -> String {
+        let target = self.logs.get(log as usize).map_or("?", |it| it.listed.target.as_str());
+        format!("log {log} on target {target}")
+    }
+
     /// Returns whether nothing is missing, so that the file ends where it seems to.
     pub fn is_whole(&self) -> bool {
         self.doubt.is_none()

@@ -36,7 +36,8 @@ impl Reader {
         Ok(length)
     }
 
-    /// Reads as [`Reader::read_at`] does, and compares every record that is touched with its checksum. These are in the logs
+    /// Reads as [`Reader::read_at`] does, and compares every record that is touched with its checksum; one of which only a part is read,
+    /// if that was not done before. These are in the logs
     /// only, so that a reader with an index reads all slot pages when this is first called.
     ///
     /// # Errors
@@ -60,10 +61,15 @@ impl Reader {
             }
         }
         for (number, range) in in_parts {
+            // Whoever reads small parts of a long record would otherwise read all of it each time.
+            if self.compared.has(number) {
+                continue;
+            }
             let record = &self.records[number as usize];
             if !record.is_of(&self.record_bytes(record)?) {
                 return Err(self.differs(record, range));
             }
+            self.compared.add(number);
         }
         Ok(length)
     }
