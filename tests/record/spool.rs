@@ -130,7 +130,7 @@ impl Spooled {
         assert!(self.child.wait().unwrap().success());
         for outcome in outcomes {
             assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-            assert!(outcome.stdout.contains("files collected  0"), "{}", outcome.stdout);
+            assert!(outcome.stdout.contains("files collected      0"), "{}", outcome.stdout);
         }
         let processes = processes(&self.at("rec"));
         assert_eq!(calls(&processes, Op::Write, "/first"), (1, 2));
@@ -189,7 +189,7 @@ fn what_was_killed_in_a_container_is_collected_although_another_has_its_numbers(
     // The kernel takes a moment to end all that was killed.
     let mut outcome = spooled.collect(&[]);
     for _ in 0..1000 {
-        if !outcome.stdout.contains("files collected  0") {
+        if !outcome.stdout.contains("files collected      0") {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -198,6 +198,48 @@ fn what_was_killed_in_a_container_is_collected_although_another_has_its_numbers(
     let _ = other.kill();
     let _ = other.wait();
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert!(outcome.stdout.contains("files collected  1"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("files collected      1"), "{}", outcome.stdout);
     assert_eq!(calls(&processes(&spooled.at("rec")), Op::Write, "/first"), (1, 2));
+}
+
+/// What a killed process of another recording left in the same spool was taken for this one's.
+#[test]
+fn a_recording_takes_nothing_of_another_in_the_same_spool() {
+    let mut killed = Spooled::start(&["env"], &IN_TWO_PARTS);
+    let spool = killed.at("spool");
+    let pid = program_of(&spool);
+    // The wrapper first, which would bring it home.
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let other = killed.at("other");
+    let mut command = record(&other);
+    command.arg("--spool").arg(&spool).args(["--", "sh", "-c", "echo 333 > third"]);
+    assert!(command.current_dir(killed.folder.path()).status().unwrap().success());
+    let of_other = processes(&other);
+    assert_eq!(calls(&of_other, Op::Write, "/first"), (0, 0));
+    assert_eq!(calls(&of_other, Op::Write, "/third"), (1, 4));
+    let mut command = binary();
+    command.args(["record", "--collect"]).arg(&other).arg("--spool").arg(&spool);
+    let outcome: Outcome = command.output().unwrap().into();
+    assert!(outcome.stdout.contains("of other recordings  1"), "{}", outcome.stdout);
+    // The kernel takes a moment to end it.
+    let mut outcome = killed.collect(&[]);
+    for _ in 0..1000 {
+        if !outcome.stdout.contains("files collected      0") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        outcome = killed.collect(&[]);
+    }
+    assert!(outcome.stdout.contains("files collected      1"), "{}", outcome.stdout);
+    assert_eq!(calls(&processes(&killed.at("rec")), Op::Write, "/first"), (1, 2));
+}
+
+/// The number of the process whose file is in a spool (HOST-PID-TIME.rec).
+fn program_of(spool: &Path) -> i32 {
+    let mut names = fs::read_dir(spool).unwrap().map(|it| it.unwrap().file_name());
+    let name = names.next().unwrap().into_string().unwrap();
+    let (host_and_pid, _) = name.rsplit_once('-').unwrap();
+    host_and_pid.rsplit_once('-').unwrap().1.parse().unwrap()
 }

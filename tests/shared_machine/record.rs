@@ -118,7 +118,9 @@ fn a_name_that_somebody_else_took_keeps_nobody_from_recording() {
         let before = processes(&node.recording()).len();
         fs::create_dir(&other).unwrap();
         fs::set_permissions(&other, fs::Permissions::from_mode(0o700)).unwrap();
-        fs::copy(node.folder.path().join("kept"), other.join("left.rec")).unwrap();
+        let mut own = fs::read_dir(node.recording()).unwrap().map(|it| it.unwrap().path());
+        let own = own.find(|it| it.extension().is_some_and(|it| it == "rec")).unwrap();
+        fs::copy(own, other.join("left.rec")).unwrap();
         let outcome = node.run(&["--collect", "rec", "--spool", "tmp"]);
         assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
         assert_eq!(processes(&node.recording()).len(), before + 1, "{plant}");

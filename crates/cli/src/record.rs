@@ -18,6 +18,7 @@ use crate::output::{self, Output};
 numbers! {
     MOVED = "moved", "files collected", Count, "Files of processes that had ended without moving their file to the recording.", "the spool of this node";
     ELSEWHERE = "elsewhere", "left, elsewhere", Count, "Files of processes on other nodes, or in containers that cannot be looked into from here, which may still run; --ended takes them.", "the spool of this node";
+    OF_OTHERS = "of_others", "of other recordings", Count, "Files of other recordings in the same spool; they are left for those.", "the spool of this node";
     RUNNING = "running", "still running", Count, "Files of processes that are still running; they move their files to the recording themselves.", "the spool of this node";
 }
 
@@ -158,6 +159,7 @@ fn print(collected: Collected, directory: &Path, output: Output) -> Result<()> {
     let record = Record::new()
         .number(&MOVED, collected.moved)
         .number(&RUNNING, collected.running)
-        .number(&ELSEWHERE, collected.elsewhere);
+        .number(&ELSEWHERE, collected.elsewhere)
+        .number(&OF_OTHERS, collected.of_others);
     output.print("record.collect", &format!("recording {}", directory.display()), &record)
 }

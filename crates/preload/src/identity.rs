@@ -3,7 +3,7 @@
 use plimsoll_trace::layout::{
     Anchor, BLOCK_BYTES, FILE_MAGIC, FORMAT_VERSION, FileHeader, identity_checksum, put_text,
 };
-use plimsoll_trace::secrets;
+use plimsoll_trace::{marker, secrets};
 use rustix::fs::{AtFlags, CWD};
 
 use crate::text::Text;
@@ -45,4 +45,5 @@ pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
     circumstances::describe(&mut header.circumstances, &now);
     let namespace = rustix::fs::statat(CWD, c"/proc/self/ns/pid", AtFlags::empty());
     header.pid_namespace = namespace.map_or(0, |status| status.st_ino);
+    put_text(&mut header.recording, marker::split_variable(config::get().id.as_bytes()).0);
 }

@@ -10,12 +10,12 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plimsoll_guarded::{Directory, Draft, copy_stored};
-use plimsoll_trace::layout::{FILE_EXTENSION, HEADER_BYTES, State};
+use plimsoll_trace::layout::{FILE_EXTENSION, HEADER_BYTES, State, get_text};
 use plimsoll_trace::{ProcessFile, WritingProcess};
 use rustix::fs::OFlags;
 
 use crate::nested::Nested;
-use crate::{RecordError, directory, spool};
+use crate::{RecordError, directory, marker, spool};
 
 /// What was found in the spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Collected {
     pub running: u64,
     /// Files of processes on other nodes, or in containers that this one cannot look into, which may still run; they are left alone.
     pub elsewhere: u64,
+    /// Files of other recordings in the same spool; they are left alone.
+    pub of_others: u64,
 }
 
 /// What is known of processes on other nodes, and in containers that this process cannot look into.
@@ -58,6 +60,7 @@ fn collect_to(
     others: Others,
 ) -> Result<Collected, RecordError> {
     let (mut collected, mut failed) = (Collected::default(), None);
+    let id = marker::id(home).unwrap_or_default();
     for spool in spool::existing(home.path(), said)? {
         let names = spool.names().unwrap_or_default();
         // After their names: whoever has made one of these files, and is not found, has ended.
@@ -88,7 +91,7 @@ fn collect_to(
                 None => {}
             }
             if Path::new(&name).extension().is_some_and(|extension| extension == FILE_EXTENSION) {
-                let brought = bring_home(&spool, &name, home, &is_left, &mut collected);
+                let brought = bring_home(&spool, &name, home, &id, &is_left, &mut collected);
                 // One that cannot be brought home keeps no other one from coming.
                 if let Err(cause) = brought {
                     let (spool, home) = (spool.path().to_path_buf(), home.path().to_path_buf());
@@ -146,11 +149,12 @@ fn beginner<'a>(
     })
 }
 
-/// Copies a file and removes the original, so that a kill at any moment leaves a complete one in one of the two places.
+/// Copies a file of the recording with this id and removes the original, so that a kill at any moment leaves a complete one in one of the two places.
 fn bring_home(
     spool: &Directory,
     name: &OsStr,
     home: &Directory,
+    id: &str,
     is_left: &impl Fn(&ProcessFile, u32, &mut Collected) -> bool,
     collected: &mut Collected,
 ) -> io::Result<()> {
@@ -158,6 +162,13 @@ fn bring_home(
     let Ok(from) = spool.open_file(name, OFlags::RDONLY) else { return Ok(()) };
     let by_descriptor = format!("/proc/self/fd/{}", from.as_raw_fd());
     let Ok(file) = ProcessFile::open(Path::new(&by_descriptor)) else { return Ok(()) };
+    // Several recordings may have one spool, and one of before may have left something there. Those that were asked for by variables alone have
+    // no id.
+    let recording = get_text(&file.header().recording);
+    if !recording.is_empty() && recording != id.as_bytes() {
+        collected.of_others += 1;
+        return Ok(());
+    }
     let ends = [State::Finished as u32, State::Executed as u32];
     let has_ended = ends.contains(&file.header().state);
     if !has_ended && is_left(&file, from.metadata()?.uid(), collected) {

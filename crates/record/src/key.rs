@@ -1,5 +1,7 @@
 //! What processes of one run have in common, from the launcher's variables.
 
+use std::fs;
+use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,16 +36,44 @@ pub fn rank() -> Option<u32> {
 }
 
 /// Returns a name for the run: the job, or else the time and the process. Ranks of a launcher that
-/// names no job (MPICH's) share their launcher on this node, which is their parent.
+/// names no job (MPICH's) share their launcher on this node.
 pub fn of_this_run() -> String {
     if let Some(job) = job() {
         return job;
     }
     if rank().is_some() {
-        return format!("launcher{}", std::os::unix::process::parent_id());
+        return format!("launcher{}", launcher());
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
     format!("{now}-{}", std::process::id())
+}
+
+/// How many scripts may stand between a launcher and its rank.
+const SCRIPTS_MAX: usize = 32;
+
+/// Returns the launcher of this rank: the nearest process above it that is no rank itself. Scripts in between are.
+fn launcher() -> u32 {
+    let mut process = parent_id();
+    for _ in 0..SCRIPTS_MAX {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let mut set = environment.split(|byte| *byte == 0);
+        let is_rank = |it: &[u8]| variables::RANKS.iter().any(|name| names(it, name));
+        let Some(parent) = set.any(is_rank).then(|| parent_of(process)).flatten() else { break };
+        process = parent;
+    }
+    process
+}
+
+/// Whether this is a variable of that name, with a value.
+fn names(variable: &[u8], name: &str) -> bool {
+    let rest = variable.strip_prefix(name.as_bytes());
+    rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with(b"="))
+}
+
+fn parent_of(process: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    parent.trim().parse().ok().filter(|it| *it > 0)
 }
 
 /// Cleans a name: names of jobs and programs go into file names.

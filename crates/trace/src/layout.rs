@@ -171,6 +171,8 @@ pub struct FileHeader {
     pub unrecorded_children: u32,
     /// System error number of the last of them.
     pub unrecorded_errno: u32,
+    /// The id of the recording that it is part of; zeros if it has none, or does not say.
+    pub recording: Text<16>,
     /// Zeros, up to 4096 bytes.
     pub padding: [u8; HEADER_BYTES
         - size_of::<Identity>()
@@ -178,7 +180,7 @@ pub struct FileHeader {
         - 8 * LOSSES
         - size_of::<Anchor>()
         - size_of::<Circumstances>()
-        - 24],
+        - 40],
 }
 
 impl FileHeader {
