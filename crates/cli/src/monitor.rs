@@ -103,6 +103,8 @@ struct Shared {
     health: Health,
     /// Only metrics show it; a store has what it is worked out from.
     busy: Option<Busy>,
+    /// The latest page of each format, and the number of the scrape that it is of.
+    pages: Vec<(Format, u64, Arc<str>)>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -133,7 +135,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     tell(&monitor.found());
     let listens = arguments.listen.is_some() || arguments.store.is_none();
     let busy = listens.then(|| Busy::new(site));
-    let shared = Arc::new(Mutex::new(Shared { monitor, health: Health::default(), busy }));
+    let (health, pages) = (Health::default(), Vec::new());
+    let shared = Arc::new(Mutex::new(Shared { monitor, health, busy, pages }));
     if listens {
         let usual = SocketAddr::from(([127, 0, 0, 1], USUAL_PORT));
         let address = arguments.listen.unwrap_or(usual);
@@ -176,12 +179,20 @@ fn tell(found: &Found) {
     }
 }
 
-/// Writes what the last scrape read.
-fn page(shared: &Mutex<Shared>, jobs: bool, format: Format) -> String {
-    let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+/// Returns what the last scrape read. It is written once, however many ask.
+fn page(shared: &Mutex<Shared>, jobs: bool, format: Format) -> Arc<str> {
+    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let scrape = shared.health.scrapes;
+    let is_latest = |(known, of, _): &&(Format, u64, Arc<str>)| *known == format && *of == scrape;
+    if let Some((_, _, page)) = shared.pages.iter().find(is_latest) {
+        return page.clone();
+    }
     let utilization = shared.busy.as_ref().map(Busy::utilization).unwrap_or_default();
     let shown = Shown { health: &shared.health, utilization: &utilization, jobs };
-    metrics(&shared.monitor, &shown, format)
+    let page: Arc<str> = metrics(&shared.monitor, &shown, format).into();
+    shared.pages.retain(|(known, ..)| *known != format);
+    shared.pages.push((format, scrape, page.clone()));
+    page
 }
 
 /// Samples until it is over. A sample whose time has passed is left out, not made up for.
@@ -230,7 +241,7 @@ fn scrape(
         now = after;
         shared.monitor.scrape(now.nanoseconds);
     }
-    let Shared { monitor, health, busy } = shared;
+    let Shared { monitor, health, busy, .. } = shared;
     let readings = monitor.readings();
     if let Some(busy) = busy {
         busy.take(readings, now.nanoseconds);

@@ -36,8 +36,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers requests, for ever. A client that does not keep to the protocol or the time is left alone.
-    pub fn serve(self, page: impl Fn(Format) -> String + Sync) {
+    /// Answers requests, for ever. Many may ask for a page at once, which should be one in memory. A client that does not keep to the protocol or the time is left alone.
+    pub fn serve(self, page: impl Fn(Format) -> Arc<str> + Sync) {
         let (peers, page) = (Peers::default(), &page);
         std::thread::scope(|scope| {
             for stream in self.listener.incoming() {
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-fn answer(stream: &TcpStream, page: &impl Fn(Format) -> String) -> io::Result<()> {
+fn answer(stream: &TcpStream, page: &impl Fn(Format) -> Arc<str>) -> io::Result<()> {
     let head = read_head(stream)?;
     let (status, kind, body) = respond(&head, page);
     let is_head = head.starts_with(b"HEAD ");
@@ -111,15 +111,18 @@ fn read_head(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-fn respond(head: &[u8], page: &impl Fn(Format) -> String) -> (&'static str, &'static str, String) {
+fn respond(
+    head: &[u8],
+    page: &impl Fn(Format) -> Arc<str>,
+) -> (&'static str, &'static str, Arc<str>) {
     let head = String::from_utf8_lossy(head);
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     if !words.next().is_some_and(|it| it.starts_with("HTTP/1.")) {
-        return ("400 Bad Request", PLAIN, "this is no request\n".to_owned());
+        return ("400 Bad Request", PLAIN, "this is no request\n".into());
     }
     if !matches!(method, "GET" | "HEAD") {
-        return ("405 Method Not Allowed", PLAIN, "only GET is answered\n".to_owned());
+        return ("405 Method Not Allowed", PLAIN, "only GET is answered\n".into());
     }
     match target.split('?').next() {
         Some("/metrics") if wants_open_metrics(&head) => {
@@ -129,8 +132,8 @@ fn respond(head: &[u8], page: &impl Fn(Format) -> String) -> (&'static str, &'st
         Some("/metrics") => {
             ("200 OK", "text/plain; version=0.0.4; charset=utf-8", page(Format::Text))
         }
-        Some("/") => ("200 OK", PLAIN, FRONT.to_owned()),
-        _ => ("404 Not Found", PLAIN, FRONT.to_owned()),
+        Some("/") => ("200 OK", PLAIN, FRONT.into()),
+        _ => ("404 Not Found", PLAIN, FRONT.into()),
     }
 }
 
@@ -149,7 +152,7 @@ mod tests {
     fn server() -> SocketAddr {
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = server.address().unwrap();
-        std::thread::spawn(move || server.serve(|format| format!("{format:?}\n")));
+        std::thread::spawn(move || server.serve(|format| format!("{format:?}\n").into()));
         address
     }
 

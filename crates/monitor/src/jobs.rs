@@ -3,6 +3,7 @@
 use plimsoll_history::{Component, ComponentKind, Measure, Value};
 use plimsoll_lustre::{Content, JobLine, Parameter, Time, Unknowns, job_stats, lnet_table};
 
+use crate::admission::Admission;
 use crate::draft::Draft;
 use crate::lustre_input::take_operation;
 use crate::operations::Operations;
@@ -24,11 +25,12 @@ pub fn take_rows(
     owner: &Component,
     text: &[u8],
     common: &Common<'_>,
+    admission: &mut Admission,
     readings: &mut Readings,
     unknowns: &mut Unknowns,
 ) -> u64 {
     match parameter.content {
-        Content::Jobs => take_jobs(parameter, owner, text, common, readings, unknowns),
+        Content::Jobs => take_jobs(parameter, owner, text, common, admission, readings, unknowns),
         _ => {
             take_table(owner, text, common, readings);
             0
@@ -41,6 +43,7 @@ fn take_jobs(
     owner: &Component,
     text: &[u8],
     common: &Common<'_>,
+    admission: &mut Admission,
     readings: &mut Readings,
     unknowns: &mut Unknowns,
 ) -> u64 {
@@ -61,9 +64,13 @@ fn take_jobs(
             left_out += 1;
             continue;
         }
+        let name = name(&id.name());
+        if !admission.admits(&name, common.time, common.jobs_most) {
+            left_out += 1;
+            continue;
+        }
         jobs += 1;
-        let name = String::from_utf8_lossy(&id.name()).into_owned();
-        let job = owner.clone().of_job(if name.is_empty() { "-".to_owned() } else { name });
+        let job = owner.clone().of_job(name);
         let reading = readings.next(&job, common.server, common.time, 0);
         let mut draft = Draft::new(reading, unknowns);
         for line in std::iter::from_fn(|| lines.next_if(|line| !matches!(line, JobLine::Job(_)))) {
@@ -79,6 +86,15 @@ fn take_jobs(
         }
     }
     left_out
+}
+
+/// Returns what a job is called. Bytes that are no text are spelled out: ids that differ have names that do.
+fn name(id: &[u8]) -> String {
+    match std::str::from_utf8(id) {
+        Ok("") => "-".to_owned(),
+        Ok(name) => name.to_owned(),
+        Err(_) => id.escape_ascii().to_string(),
+    }
 }
 
 /// Routers and interfaces, which are up or not.
@@ -99,6 +115,12 @@ mod tests {
     use plimsoll_lustre::Name;
 
     #[test]
+    fn ids_that_differ_are_different_jobs() {
+        assert_eq!((name(b""), name("été".as_bytes())), ("-".to_owned(), "été".to_owned()));
+        assert_eq!((name(b"a\xFF"), name(b"a\xFE")), ("a\\xff".to_owned(), "a\\xfe".to_owned()));
+    }
+
+    #[test]
     fn jobs_have_an_end_and_any_name() {
         let text = b"job_stats:
 - job_id:          \"a\\x0Ab\"
@@ -113,7 +135,15 @@ mod tests {
         let owner = Component::new(ComponentKind::Ost, "fs-OST0000");
         let common = Common { server: "oss1", time: 7, jobs_most: 2 };
         let (mut readings, mut unknowns) = (Readings::default(), Unknowns::default());
-        let left_out = take_rows(parameter, &owner, text, &common, &mut readings, &mut unknowns);
+        let left_out = take_rows(
+            parameter,
+            &owner,
+            text,
+            &common,
+            &mut Admission::default(),
+            &mut readings,
+            &mut unknowns,
+        );
         assert_eq!(left_out, 1);
         let jobs: Vec<_> =
             readings.of_scrape().iter().map(|it| it.component.job.as_str()).collect();

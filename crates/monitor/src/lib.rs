@@ -11,6 +11,7 @@
 //!
 //! Deliberately not here: how often, and where readings are kept; printing; anything that changes the machine.
 
+mod admission;
 mod clock;
 mod draft;
 mod family;

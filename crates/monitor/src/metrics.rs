@@ -156,7 +156,11 @@ impl Exposition {
                 "Scrapes left out, as the one before took too long.",
             ),
             ("unreadable_files", monitor.missed(), "Files that could not be read."),
-            ("jobs_left_out", monitor.jobs_left_out(), "Jobs beyond the most that are read."),
+            (
+                "jobs_left_out",
+                monitor.jobs_left_out(),
+                "Jobs beyond the most that are read at once or anew in an hour.",
+            ),
             ("stored_samples", health.stored, "Samples that the store took."),
             ("failed_stores", health.not_stored, "Scrapes that the store could not take."),
             ("clock_steps", health.clock_steps, "How often the clock was set."),

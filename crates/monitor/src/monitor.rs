@@ -9,6 +9,7 @@ use plimsoll_lustre::{Content, Parameter, Unknowns};
 use plimsoll_machine::Machine;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::admission::Admission;
 use crate::draft::Draft;
 use crate::group::{Group, groups};
 use crate::host;
@@ -75,6 +76,8 @@ pub struct Monitor {
     must_look: bool,
     files_kept: usize,
     missed: u64,
+    /// The jobs of each target that are read.
+    admissions: BTreeMap<Component, Admission>,
     jobs_left_out: u64,
 }
 
@@ -96,6 +99,7 @@ impl Monitor {
             must_look: false,
             files_kept: descriptors(),
             missed: 0,
+            admissions: BTreeMap::new(),
             jobs_left_out: 0,
             settings,
         };
@@ -186,8 +190,10 @@ impl Monitor {
                 }
                 let (readings, unknowns) = (&mut self.readings, &mut self.unknowns);
                 let owner = &group.component;
+                let admission = self.admissions.entry(owner.clone()).or_default();
+                let text = &self.buffer;
                 self.jobs_left_out +=
-                    take_rows(parameter, owner, &self.buffer, &common, readings, unknowns);
+                    take_rows(parameter, owner, text, &common, admission, readings, unknowns);
             }
         }
     }
@@ -213,8 +219,9 @@ impl Monitor {
             for (parameter, text) in texts {
                 let Some(parameter) = rows(Input::Lustre(parameter)) else { continue };
                 let (readings, unknowns) = (&mut self.readings, &mut self.unknowns);
+                let admission = self.admissions.entry(component.clone()).or_default();
                 self.jobs_left_out +=
-                    take_rows(parameter, component, text, &common, readings, unknowns);
+                    take_rows(parameter, component, text, &common, admission, readings, unknowns);
             }
         }
     }

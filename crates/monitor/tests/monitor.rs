@@ -145,6 +145,32 @@ fn a_target_that_goes_is_absent_and_comes_back() {
     assert_eq!(written(&mut monitor, 4), Some((1, Some(200))));
 }
 
+/// Users choose the ids of their jobs: one who changes his all the time filled the store and every reader's memory.
+#[test]
+fn jobs_that_are_new_all_the_time_are_bounded() {
+    let root = oss();
+    let mut settings = settings(root.path());
+    settings.jobs_most = 10;
+    let mut monitor = Monitor::open(settings);
+    let mut jobs = std::collections::BTreeSet::new();
+    for second in 0..100 {
+        let job = |number: u64| {
+            format!("- job_id:   {second}x{number}\n  punch: {{ samples: 1, unit: reqs }}\n")
+        };
+        let text = format!(
+            "job_stats:\n- job_id:   steady\n  punch: {{ samples: {second}, unit: reqs }}\n{}",
+            (0..9).map(job).collect::<String>()
+        );
+        write(root.path(), &format!("{OST}/job_stats"), &text);
+        monitor.look();
+        let readings = monitor.scrape(second * 1_000_000_000);
+        let steady = readings.iter().find(|it| it.component.job == "steady").unwrap();
+        assert_eq!(value(steady, Measure::Punches, 0), Some(second));
+        jobs.extend(readings.iter().map(|it| it.component.job.clone()).filter(|it| !it.is_empty()));
+    }
+    assert_eq!((jobs.len(), monitor.jobs_left_out()), (40, 901 - 40));
+}
+
 /// Too few descriptors, an I/O error: here a link that leads nowhere but to itself.
 #[test]
 fn a_target_that_cannot_be_looked_at_is_not_gone() {

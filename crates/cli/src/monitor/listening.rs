@@ -1,6 +1,7 @@
 //! Listens for those who ask for metrics, beside the sampling, which never waits for it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub enum Otherwise {
 pub fn listen(
     address: SocketAddr,
     otherwise: Otherwise,
-    page: impl Fn(Format) -> String + Send + Sync + 'static,
+    page: impl Fn(Format) -> Arc<str> + Send + Sync + 'static,
 ) -> Result<()> {
     let first = match bind(address) {
         Err(error) if otherwise == Otherwise::Fail => {
