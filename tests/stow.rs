@@ -1,5 +1,6 @@
 //! `plimsoll stow`: files as containers on many targets, and what becomes of them when targets fill up or go away.
 
+mod full_disk;
 mod homes;
 mod mount;
 mod mount_bytes;

@@ -1,11 +1,13 @@
 //! `plimsoll stow mount` of containers that somebody forged.
 
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::process::Command;
 
 use plimsoll_stow::{Container, ListedLog};
 
 use super::Place;
+use super::mount::shell;
 use crate::support::command::binary;
 use crate::support::view::View;
 
@@ -43,4 +45,51 @@ fn a_container_cannot_take_all_descriptors_by_growing() {
     assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
     fs::write(&manifest, few).unwrap();
     assert!(fs::read(view.at("box")).unwrap() == bytes);
+}
+
+/// The attack: a container whose logs are in the mount itself, by whatever name, from the beginning or once it was looked at.
+#[test]
+fn no_container_leads_the_server_into_its_own_mount() {
+    let place = Place::new(1);
+    fs::create_dir(place.path().join("data")).unwrap();
+    fs::write(place.path().join("data/plain"), "words").unwrap();
+    place.plain("file", 1000);
+    let view = fs::canonicalize(place.path()).unwrap().join("view");
+    let spellings = [view.clone(), PathBuf::from(format!("/proc/self/root{}", view.display()))];
+    for (number, spelling) in spellings.iter().enumerate() {
+        for is_late in [false, true] {
+            let name = format!("box{number}{is_late}");
+            let copied = place.run(&format!("cp file data/{name} --targets ost0"));
+            assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+            let Some(view) = View::of(place.path(), "data", &[]) else { return };
+            let held = is_late.then(|| File::open(view.at(&name)).unwrap());
+            let path = place.path().join("data").join(&name);
+            let mut logs = Container::open(&path, &[]).unwrap().logs().unwrap();
+            let further = ListedLog { number: 1, path: spelling.join(&name), ..logs.remove(0) };
+            let manifest = path.join("manifest");
+            let text = fs::read_to_string(&manifest).unwrap() + &further.line().unwrap();
+            fs::write(&manifest, text).unwrap();
+            // Whoever waits for the server cannot be killed: the test is not the one who does.
+            let looked = shell(place.path(), &format!("stat -c %s view/{name}; cat view/{name}"));
+            assert!(looked.stderr.contains("Input/output error"), "{}", looked.stderr);
+            assert_eq!(shell(place.path(), "cat view/plain").stdout, "words");
+            drop(held);
+        }
+    }
+}
+
+/// The attack: a view inside of what is shown.
+#[test]
+fn a_view_is_not_shown_by_another_one() {
+    let place = Place::new(1);
+    fs::create_dir_all(place.path().join("data/view")).unwrap();
+    fs::create_dir(place.path().join("other")).unwrap();
+    fs::write(place.path().join("other/plain"), "words").unwrap();
+    let Some(outer) = View::of(place.path(), "data", &[]) else { return };
+    let Some(inner) = View::of(&place.path().join("data"), "../other", &[]) else { return };
+    assert_eq!(fs::read_to_string(inner.at("plain")).unwrap(), "words");
+    let looked = shell(place.path(), "ls view && ls view/view");
+    assert_eq!(looked.stdout, "view\n");
+    assert!(looked.stderr.contains("Too many levels"), "{}", looked.stderr);
+    drop((inner, outer));
 }

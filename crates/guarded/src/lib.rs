@@ -55,7 +55,7 @@ pub use input::{is_own_stream, open_input, open_own_stream};
 pub use is_there::is_there;
 pub use left_behind::remove_left_behind;
 pub use lock_holder::lock_holder;
-pub use mount::{mount_of, require_served_by_none_else};
+pub use mount::{VIEW, enter_no_view, mount_of, require_served_by_none_else};
 pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use readers::Readers;
 pub use refusal::Refusal;

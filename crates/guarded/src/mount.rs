@@ -10,7 +10,9 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use plimsoll_trace::VIEW;
 use plimsoll_trace::{MountLine, user_outside};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
 use rustix::io::Errno;
@@ -19,6 +21,14 @@ use crate::directory::{HELD, checked};
 use crate::{Directory, Refusal, acting_user};
 
 const ROOT: u64 = 0;
+
+static SERVES_VIEW: AtomicBool = AtomicBool::new(false);
+
+/// This program serves a view of a directory (`stow mount`) from now on, and enters none any more, by whatever name: it would wait for itself,
+/// or for another one that waits for it, and nobody could end them.
+pub fn enter_no_view() {
+    SERVES_VIEW.store(true, Ordering::Release);
+}
 
 /// The list may change while it is read.
 const LOOKS: usize = 3;
@@ -49,10 +59,14 @@ pub fn require_served_by_none_else(mount: u64) -> io::Result<()> {
     for _ in 0..LOOKS {
         let Ok(list) = std::fs::read("/proc/thread-self/mountinfo") else { return Ok(()) };
         let mut lines = list.split(|byte| *byte == b'\n').filter_map(MountLine::parse);
-        verdict = match lines.find(|line| line.number == mount).map(|line| line.server) {
-            Some(Some(user)) if !is_trusted(user) => {
+        let found = lines.find(|line| line.number == mount);
+        verdict = match found.map(|line| (line.server, line.is_view)) {
+            Some((Some(user), _)) if !is_trusted(user) => {
                 let user = u32::try_from(user).unwrap_or(u32::MAX);
                 return Err(Refusal::ServedBy { user }.into());
+            }
+            Some((_, true)) if SERVES_VIEW.load(Ordering::Acquire) => {
+                return Err(Refusal::View.into());
             }
             Some(_) => return Ok(()),
             None => Err(Refusal::Unmounted.into()),

@@ -100,6 +100,9 @@ pub enum Refusal {
         /// Who mounted it.
         user: u32,
     },
+    /// Its server would wait for itself.
+    #[error("it is in a view that `plimsoll stow mount` serves, which leads into no other one")]
+    View,
     /// Nobody can tell who serves it.
     #[error("its file system was unmounted just now")]
     Unmounted,

@@ -1,7 +1,6 @@
 //! Containers that are open, and those that were looked at last.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::{Duration, Instant};
@@ -35,8 +34,6 @@ const LOGS_PART: u64 = 2;
 #[derive(Debug)]
 pub struct Containers {
     targets: Vec<Target>,
-    /// Where the mount is: a log there would be asked of this very program, which would wait for itself.
-    point: PathBuf,
     logs_max: usize,
     known: Mutex<Known>,
     /// Held by who opens a container of many logs: one at a time, so that several take no more descriptors than there are.
@@ -89,13 +86,13 @@ impl std::fmt::Debug for OpenContainer {
 
 impl Containers {
     /// Targets that are named are looked for at these paths.
-    pub fn new(targets: Vec<Target>, point: PathBuf) -> Self {
+    pub fn new(targets: Vec<Target>) -> Self {
         let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let part = |part: u64| usize::try_from(all / part).unwrap_or(usize::MAX);
         let descriptors_max = part(RECENT_PART);
         let known = Mutex::new(Known { descriptors_max, ..Known::default() });
         let (logs_max, opening_many) = (part(LOGS_PART), Mutex::default());
-        Containers { targets, point, logs_max, known, opening_many }
+        Containers { targets, logs_max, known, opening_many }
     }
 
     /// Returns what is in a container by now.
@@ -130,11 +127,6 @@ impl Containers {
         let container = Container::open_in(directory, &self.targets)?;
         let container = Arc::new(container.within_logs(self.logs_max));
         let logs = container.logs()?;
-        if logs.iter().any(|it| it.path.starts_with(&self.point)) {
-            let (path, why) =
-                (container.path().into(), "a log would be inside of the mount".into());
-            return Err(StowError::Damaged { path, why });
-        }
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
         let one_at_a_time = (logs.len() > MANY_LOGS)
             .then(|| self.opening_many.lock().unwrap_or_else(PoisonError::into_inner));

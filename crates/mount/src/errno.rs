@@ -13,7 +13,7 @@ pub fn of_system(error: &io::Error) -> Errno {
     }
     match Refusal::of(error) {
         Some(Refusal::NotADirectory) => Errno::ENOTDIR,
-        Some(Refusal::Symlink) => Errno::ELOOP,
+        Some(Refusal::Symlink | Refusal::View) => Errno::ELOOP,
         Some(Refusal::ServedBy { .. } | Refusal::Owner { .. }) => Errno::EACCES,
         _ => Errno::EIO,
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use plimsoll_guarded::{Directory, Untrusted};
+use plimsoll_guarded::{Directory, Untrusted, VIEW, enter_no_view};
 use plimsoll_stow::{Container, Target};
 use rustix::system::sysinfo;
 use thiserror::Error;
@@ -105,13 +105,14 @@ pub fn mount(
         return Err(MountError::Inside { path: root.path().into(), point });
     }
     require_free(&free).map_err(refused)?;
-    let containers = Arc::new(Containers::new(targets, point.clone()));
+    let containers = Arc::new(Containers::new(targets));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
     let habits = Arc::new(Habits::new(caching, memory));
     let shown = root.path().to_path_buf();
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
+    enter_no_view();
     let session = Session::new(FileSystem::new(view), &point, &config()).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
@@ -178,7 +179,7 @@ fn config() -> Config {
         MountOption::NoDev,
         MountOption::NoAtime,
         MountOption::DefaultPermissions,
-        MountOption::FSName("plimsoll-stow".into()),
+        MountOption::FSName(VIEW.into()),
     ];
     // Whoever else could enter would hold up whom they like, and share one cache with all.
     config.acl = SessionACL::Owner;

@@ -6,7 +6,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_guarded::{Directory, Refusal, Untrusted, acting_user, open_trusted};
+use plimsoll_guarded::{Directory, Refusal, Untrusted, acting_user, mount_of, open_trusted};
+use rustix::fs::{Mode, OFlags, openat};
 
 use crate::MountError;
 
@@ -54,8 +55,9 @@ pub(crate) fn whole_path_of_mount(point: &Path, number: u64) -> io::Result<Optio
     if !above.missing.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let root = above.directory.child(name)?;
-    Ok((root.mount_number() == Some(number)).then(|| root.path().to_path_buf()))
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = openat(&above.directory, name, flags, Mode::empty())?;
+    Ok((mount_of(&root) == Some(number)).then(|| above.directory.path().join(name)))
 }
 
 #[cfg(test)]

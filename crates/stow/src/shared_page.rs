@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -19,11 +20,12 @@ unsafe impl Send for SharedPage {}
 unsafe impl Sync for SharedPage {}
 
 impl SharedPage {
-    /// Maps the page at this position, which must have been written.
+    /// Maps the page at this position, which must be in the file.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, or has no room for it: a copy of a file may have a hole there.
     pub fn map(file: &File, position: u64) -> Result<Self, Errno> {
+        require_room(file, position)?;
         let (length, protection) = (PAGE_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping at an address that the kernel chooses.
         let memory = unsafe {
@@ -44,6 +46,20 @@ impl SharedPage {
         assert!(at.is_multiple_of(8) && at < PAGE_BYTES as usize);
         // SAFETY: inside of the mapping, which lives as long as this value, aligned, and used by atomic operations only.
         unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at).cast()) }
+    }
+}
+
+/// Makes sure that a page is no hole: whoever wrote to it would be ended where the disk is full (SIGBUS).
+fn require_room(file: &File, position: u64) -> Result<(), Errno> {
+    match seek(file, SeekFrom::Hole(position)) {
+        Ok(hole) if hole < position + PAGE_BYTES => {
+            match fallocate(file, FallocateFlags::empty(), position, PAGE_BYTES) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+                made => made,
+            }
+        }
+        // Not all file systems know holes.
+        _ => Ok(()),
     }
 }
 

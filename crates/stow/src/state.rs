@@ -99,6 +99,10 @@ impl SharedState {
     pub fn hand_over(file: &File, node: Id, sequence: u64) -> Result<(), Errno> {
         let size = fresh::size(file)?.min(STATE_BYTES_MAX);
         for begin in (PAGE_BYTES..size).step_by(PAGE_BYTES as usize) {
+            // A hole needs no room to stay one.
+            if is_zero(file, begin)? {
+                continue;
+            }
             let page = SharedPage::map(file, begin)?;
             for line in (0..PAGE_BYTES as usize).step_by(LINE_BYTES) {
                 let durable = page.word(line + DURABLE).load(Ordering::Acquire);
@@ -288,4 +292,11 @@ impl LogMark {
     pub fn note_durable(&self, stamp: u64) {
         self.page.word(self.line + DURABLE).fetch_max(stamp, Ordering::AcqRel);
     }
+}
+
+/// Returns whether nothing was noted in a page.
+fn is_zero(file: &File, begin: u64) -> Result<bool, Errno> {
+    let mut bytes = [0; PAGE_BYTES as usize];
+    rustix::io::pread(file, &mut bytes, begin)?;
+    Ok(bytes.iter().all(|it| *it == 0))
 }

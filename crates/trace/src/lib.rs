@@ -40,7 +40,7 @@ mod writing_process;
 pub use decode::{Event, ThreadDecoder};
 #[cfg(feature = "reader")]
 pub use error::TraceError;
-pub use mount_line::{MountLine, user_outside};
+pub use mount_line::{MountLine, VIEW, user_outside};
 pub use op::{Class, Layer, Op};
 #[cfg(feature = "reader")]
 pub use process_file::{Chunk, Damage, ProcessFile};

@@ -8,7 +8,12 @@ pub struct MountLine {
     pub number: u64,
     /// The user who serves it (FUSE), by their number outside of containers; `None` for the kernel.
     pub server: Option<u64>,
+    /// Whether it shows a directory and its containers ([`VIEW`]).
+    pub is_view: bool,
 }
+
+/// What mounts of `plimsoll stow mount` call what they show.
+pub const VIEW: &str = "plimsoll-stow";
 
 impl MountLine {
     /// Reads a line (proc(5)). `None` if it is no such line, or is cut off before it says who serves a file system of
@@ -20,13 +25,13 @@ impl MountLine {
         let mut fields = line.get(at + 3..)?.split(|byte| *byte == b' ');
         let kind = fields.next()?;
         // What is mounted. Without it, the kind may be cut off.
-        fields.next()?;
+        let is_view = fields.next()? == VIEW.as_bytes();
         if !matches!(kind.split(|byte| *byte == b'.').next(), Some(b"fuse" | b"fuseblk")) {
-            return Some(MountLine { number, server: None });
+            return Some(MountLine { number, server: None, is_view: false });
         }
         let user = |option: &[u8]| leading_number(option.strip_prefix(b"user_id=")?);
         let server = fields.next()?.split(|byte| *byte == b',').find_map(user)?;
-        Some(MountLine { number, server: Some(server) })
+        Some(MountLine { number, server: Some(server), is_view })
     }
 }
 
@@ -76,6 +81,17 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(read(line), known, "{line}");
+        }
+    }
+
+    #[test]
+    fn views_are_told_by_what_is_mounted() {
+        for (line, is_view) in [
+            ("30 22 0:40 / /plimsoll-stow rw - fuse other rw,user_id=7", false),
+            ("30 22 0:40 / /a rw - fuse plimsoll-stow rw,user_id=7", true),
+            ("30 22 0:40 / /a rw - tmpfs plimsoll-stow rw", false),
+        ] {
+            assert_eq!(MountLine::parse(line.as_bytes()).unwrap().is_view, is_view, "{line}");
         }
     }
 
