@@ -26,6 +26,10 @@ const VALUES_EASILY: u64 = 1 << 27;
 /// DEFLATE makes no more than this of a byte (RFC 1951: 258 bytes in two bits).
 const EXPANSION_MAX: u64 = 1032;
 
+/// Series of a day that a file may have whatever its size, and bytes that one more takes at least: a day of zeros at 5 s is packed into more.
+const SERIES_EASILY: u64 = 1 << 20;
+const BYTES_OF_SERIES: u64 = 64;
+
 /// Steps and columns of a matrix: two years at a second, and more targets than any file system has.
 const STEPS_MAX: u64 = 1 << 26;
 const COLUMNS_MAX: u64 = 1 << 20;
@@ -59,6 +63,17 @@ impl Hdf5 {
 
     pub fn error(&self, reason: impl ToString) -> ImportError {
         ImportError::content(&self.path, reason)
+    }
+
+    /// Fails if so many series, each counted once for each of its days, are more than the file could have: the days of a store list theirs.
+    pub fn require_stored(&self, series_of_days: u64) -> Result<(), ImportError> {
+        if series_of_days <= SERIES_EASILY.saturating_add(self.bytes / BYTES_OF_SERIES) {
+            return Ok(());
+        }
+        Err(self.error(format!(
+            "it claims {series_of_days} series, each counted once for each of its days, more than a file of {} bytes can have",
+            self.bytes
+        )))
     }
 
     /// Returns the groups of the root, by name.

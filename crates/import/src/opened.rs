@@ -21,6 +21,8 @@ const EXPANSION_MAX: u64 = 250;
 /// A file that is open, and what it begins with.
 pub(crate) struct Opened {
     file: File,
+    /// Its size when it was opened: what somebody appends meanwhile is not of it.
+    bytes: u64,
     is_packed: bool,
     /// The first bytes, unpacked.
     head: Vec<u8>,
@@ -29,10 +31,11 @@ pub(crate) struct Opened {
 impl Opened {
     /// Looks at the beginning of a file.
     pub fn new(file: File) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
         let mut first = [0; GZIP.len()];
         let read = Beginning { file: &file, at: 0 }.take(first.len() as u64).read(&mut first)?;
         let is_packed = &first[..read] == GZIP;
-        let mut opened = Opened { file, is_packed, head: Vec::new() };
+        let mut opened = Opened { file, bytes, is_packed, head: Vec::new() };
         let mut head = Vec::new();
         let looked = opened.stream().take(HEAD_BYTES as u64).read_to_end(&mut head);
         if !is_packed {
@@ -63,12 +66,12 @@ impl Opened {
 
     /// Reads the file from its beginning, unpacked.
     pub fn stream(&self) -> Box<dyn Read + '_> {
-        let plain = BufReader::with_capacity(1 << 16, Beginning { file: &self.file, at: 0 });
+        let whole = Beginning { file: &self.file, at: 0 }.take(self.bytes);
+        let plain = BufReader::with_capacity(1 << 16, whole);
         if !self.is_packed {
             return Box::new(plain);
         }
-        let bytes = self.file.metadata().map_or(0, |it| it.len());
-        let most = UNPACKED_EASILY.max(bytes.saturating_mul(EXPANSION_MAX));
+        let most = UNPACKED_EASILY.max(self.bytes.saturating_mul(EXPANSION_MAX));
         Box::new(Unpacked { input: MultiGzDecoder::new(plain), left: most })
     }
 
@@ -115,5 +118,24 @@ impl<R: Read> Read for Unpacked<R> {
         };
         self.left = left;
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Somebody who appended faster than it was read kept an import from ending.
+    #[test]
+    fn what_is_appended_meanwhile_is_not_read() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"time,value\n1,2\n").unwrap();
+        let opened = Opened::new(file.reopen().unwrap()).unwrap();
+        let mut text = String::new();
+        let mut stream = opened.stream();
+        file.write_all(b"3,4\n").unwrap();
+        stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "time,value\n1,2\n");
     }
 }

@@ -55,6 +55,15 @@ pub(crate) fn take_planes(
     Ok(())
 }
 
+/// Returns how many series there are, each counted once for each of its days.
+pub(crate) fn series_of_days(planes: &[Plane<'_>]) -> u64 {
+    let days = |plane: &Plane<'_>| {
+        let same = |one: &u64, next: &u64| Day::ending_at(*one) == Day::ending_at(*next);
+        plane.ends.chunk_by(same).count() as u64
+    };
+    planes.iter().map(|plane| days(plane).saturating_mul(plane.series.len() as u64)).sum()
+}
+
 /// A column of a plane.
 #[derive(Clone, Copy)]
 struct Place {

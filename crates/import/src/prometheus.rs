@@ -1,7 +1,8 @@
 //! Series of Prometheus as samples: labels say what they are of, metrics what is measured, by a mapping.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use plimsoll_history::{Component, Import, Measure};
@@ -57,6 +58,8 @@ impl TakesSeries for Count {
     }
 
     fn histograms(&mut self) {}
+
+    fn warning(&mut self, _: &str) {}
 }
 
 /// Says why an answer cannot be read.
@@ -82,12 +85,14 @@ pub(crate) struct Metrics<'a> {
     samples: MappedSamples<'a>,
     /// What is measured, by what metrics are called.
     selectors: Vec<(Measure, Selector)>,
-    /// What is measured by the query that is answered, and how far samples are apart.
-    asked: Option<(Measure, u32)>,
+    /// What the answer at hand was asked for.
+    asked: Option<Question>,
     current: Option<Current>,
     /// Series of the answer at hand.
     seen: HashSet<(Measure, u64, Component)>,
     counts: SeriesCounts,
+    /// What Prometheus says of answers that are not whole, and how often.
+    warnings: BTreeMap<String, u64>,
 }
 
 /// The series whose values come.
@@ -106,6 +111,7 @@ struct SeriesCounts {
     unknown: u64,
     twice: u64,
     no_time: u64,
+    not_asked_for: u64,
     histograms: u64,
     ports: u64,
 }
@@ -122,13 +128,13 @@ impl<'a> Metrics<'a> {
         let samples = MappedSamples::new(path, options, counters, import)?.in_order_of_time();
         let selectors = mapping.queries().map(|(measure, text)| (measure, Selector::parse(text)));
         let selectors = selectors.filter_map(|(measure, it)| Some((measure, it?))).collect();
-        let (asked, current, seen, counts) = Default::default();
-        Ok(Metrics { mapping, samples, selectors, asked, current, seen, counts })
+        let (asked, current, seen, counts, warnings) = Default::default();
+        Ok(Metrics { mapping, samples, selectors, asked, current, seen, counts, warnings })
     }
 
-    /// Says what the next answer is of, and how far its samples are apart, in milliseconds.
-    pub fn answers(&mut self, measure: Measure, step: u32) {
-        self.asked = Some((measure, step));
+    /// Says what the next answer is of, how far its samples are apart, in milliseconds, and between which moments they are.
+    pub fn answers(&mut self, measure: Measure, step: u32, moments: RangeInclusive<u64>) {
+        self.asked = Some(Question { measure, step, moments });
         self.seen.clear();
     }
 
@@ -142,13 +148,17 @@ impl<'a> Metrics<'a> {
         let twice = "series that differ only in labels which nothing is mapped to; hint: target = \"{instance}:{device}\", or sum by (…) in the query";
         notes.left_out(counts.twice, twice);
         notes.left_out(counts.no_time, "values whose time cannot be read");
+        notes.left_out(counts.not_asked_for, "values of times that were not asked for");
         notes.left_out(counts.histograms, "histograms of series");
+        for (words, count) in &self.warnings {
+            notes.left_out(*count, format!("what this warning of Prometheus is about: {words}"));
+        }
         self.samples.finish(notes)
     }
 
     fn measure(&self, labels: &Labels) -> Option<Measure> {
-        if let Some((measure, _)) = self.asked {
-            return Some(measure);
+        if let Some(asked) = &self.asked {
+            return Some(asked.measure);
         }
         if let Some((measure, _)) = self.selectors.iter().find(|it| it.1.selects(labels)) {
             return Some(*measure);
@@ -188,16 +198,39 @@ impl TakesSeries for Metrics<'_> {
             self.counts.no_time += 1;
             return Ok(());
         }
+        let end = (seconds * 1000.0).round() as u64;
+        if self.asked.as_ref().is_some_and(|it| !it.moments.contains(&end)) {
+            self.counts.not_asked_for += 1;
+            return Ok(());
+        }
         let Current { measure, bin, component, server, factor } = current;
         let of = (*measure, *bin, component, server.as_str());
-        let length = self.samples.interval().or(self.asked.map(|it| it.1));
-        let end = (seconds * 1000.0).round() as u64;
+        let length = self.samples.interval().or(self.asked.as_ref().map(|it| it.step));
         self.samples.sample(of, (end, length), (Cell::Text(value), *factor))
     }
 
     fn histograms(&mut self) {
         self.counts.histograms += 1;
     }
+
+    fn warning(&mut self, words: &str) {
+        let words = one_line(words);
+        if self.warnings.len() < WARNINGS_MAX || self.warnings.contains_key(&words) {
+            *self.warnings.entry(words).or_default() += 1;
+        }
+    }
+}
+
+/// Different warnings that are told.
+const WARNINGS_MAX: usize = 10;
+
+/// What was asked for.
+struct Question {
+    measure: Measure,
+    /// Milliseconds from one sample to the next.
+    step: u32,
+    /// Moments that were asked for, in milliseconds since 1970.
+    moments: RangeInclusive<u64>,
 }
 
 /// Returns what labels, or the mapping, say of what a series is of.

@@ -19,6 +19,8 @@ pub(crate) trait TakesSeries {
     fn value(&mut self, seconds: f64, value: &str) -> Result<(), ImportError>;
     /// Takes note of histograms, which are no values.
     fn histograms(&mut self);
+    /// Takes what Prometheus says of an answer that is not whole.
+    fn warning(&mut self, words: &str);
 }
 
 /// Why an answer cannot be read.
@@ -144,8 +146,32 @@ impl<'de> Visitor<'de> for Answer<'_, '_> {
                 "status" => self.0.found.status = map.next_value()?,
                 "error" => self.0.found.refusal = map.next_value()?,
                 "data" => map.next_value_seed(Data(self.0))?,
+                "warnings" => map.next_value_seed(Warnings(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
+        }
+        Ok(())
+    }
+}
+
+/// What it says of an answer that is not whole: a store of several did not answer, for instance.
+struct Warnings<'a, 'r>(&'a mut Reading<'r>);
+level!(Warnings, deserialize_any);
+
+impl<'de> Visitor<'de> for Warnings<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("warnings")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        while let Some(words) = all.next_element::<String>()? {
+            self.0.taker.warning(&words);
         }
         Ok(())
     }

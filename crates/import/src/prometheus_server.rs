@@ -27,6 +27,9 @@ pub struct TimeRange {
 /// Steps that are asked for at once: Prometheus refuses more than 11,000 for each series.
 const STEPS_AT_ONCE: u64 = 5_000;
 
+/// Answers in a row after which more is asked for again.
+const ANSWERS_BEFORE_MORE: u64 = 16;
+
 /// Longest answer, which is not held, and longest refusal, which is.
 const ANSWER_BYTES_MAX: u64 = 4 << 30;
 const REFUSAL_BYTES_MAX: u64 = 64 << 10;
@@ -63,21 +66,29 @@ pub fn import_from_prometheus(
     }
     let mut notes = Notes::default();
     let mut metrics = Metrics::new(path, options, &mut import)?;
-    let mut at_once = STEPS_AT_ONCE;
+    let (mut at_once, mut in_a_row) = (STEPS_AT_ONCE, 0u64);
     let mut parts = 0;
     for (measure, query) in queries {
         let query = &sampled_within(query, step);
         let mut from = first;
         while from < end {
             let to = end.min(from + at_once);
-            metrics.answers(measure, range.step);
-            match server.ask(query, from * step, (to - 1) * step, step)? {
+            let moments = from * step..=(to - 1) * step;
+            metrics.answers(measure, range.step, moments.clone());
+            match server.ask(query, *moments.start(), *moments.end(), step)? {
                 Asked::Answer(answer) => {
                     read_answers(answer, &mut metrics).map_err(|error| failed(path, error))?;
                     from = to;
                     parts += 1;
+                    in_a_row += 1;
+                    // It may have been too much at that moment only.
+                    if in_a_row % ANSWERS_BEFORE_MORE == 0 {
+                        at_once = (at_once * 2).min(STEPS_AT_ONCE);
+                    }
                 }
-                Asked::TooMuch(_) if at_once > 1 => at_once = (at_once / 2).max(1),
+                Asked::TooMuch(_) if at_once > 1 => {
+                    (at_once, in_a_row) = ((at_once / 2).max(1), 0);
+                }
                 Asked::TooMuch(words) => {
                     let reason = format!("Prometheus could not answer: {words}");
                     return Err(ImportError::content(path, reason));

@@ -10,7 +10,7 @@ use crate::components::Components;
 use crate::hdf5::{Hdf5, Matrix, texts};
 use crate::names::operation;
 use crate::notes::Notes;
-use crate::plane::{MISSING, Plane, Steps, take_planes};
+use crate::plane::{MISSING, Plane, Steps, series_of_days, take_planes};
 use crate::sharing::{LeftOut, share};
 use crate::{ImportError, Options};
 
@@ -54,6 +54,7 @@ pub(crate) fn take(
     if planes.is_empty() {
         return Err(file.error("it has pyLMT's steps, and no datasets of targets or servers"));
     }
+    file.require_stored(series_of_days(&planes))?;
     take_planes(&mut planes, import, notes)?;
     Ok("pyLMT HDF5")
 }

@@ -14,7 +14,7 @@ use crate::components::Components;
 use crate::hdf5::{Hdf5, Matrix, text, texts};
 use crate::names::operation;
 use crate::notes::Notes;
-use crate::plane::{Plane, Steps, take_planes};
+use crate::plane::{Plane, Steps, series_of_days, take_planes};
 use crate::{ImportError, Options};
 
 const TIMES: &str = "timestamps";
@@ -70,6 +70,7 @@ pub(crate) fn take(
     for group in &groups {
         group_planes(file, group, &components, &servers, &mut planes, notes)?;
     }
+    file.require_stored(series_of_days(&planes))?;
     take_planes(&mut planes, import, notes)?;
     Ok("TOKIO HDF5")
 }

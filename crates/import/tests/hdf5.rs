@@ -157,3 +157,24 @@ with h5py.File(sys.argv[1], 'w') as f:
     assert!(error.contains("claims"), "{error}");
     assert_eq!(read(&store).len(), 0);
 }
+
+/// A file of some KB had a step on each of many days, of which nothing was stored: a store of many GB was written.
+#[test]
+fn a_small_file_that_claims_many_days_of_many_series_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("bomb"), folder.path().join("store"));
+    let program = r#"
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], 'w', libver='latest') as f:
+    g = f.create_group('datatargets'); g['timestamps'] = numpy.arange(86400, 86400 * 1201, 86400)
+    for name in ['readbytes', 'writebytes']:
+        made = g.create_dataset(name, shape=(1200, 500), chunks=(64, 500), dtype='f8', compression='gzip', fillvalue=1.0)
+        made.attrs['columns'] = numpy.array([b'%x' % i for i in range(500)])
+"#;
+    if !python(program, &[&path]) {
+        return;
+    }
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("claims 1200000 series, each counted once"), "{error}");
+    assert_eq!(read(&store).len(), 0);
+}

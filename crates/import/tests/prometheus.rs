@@ -206,6 +206,37 @@ fn what_is_too_much_at_once_is_asked_for_in_parts() {
     assert_eq!(again.unwrap().imported.already_there, 240);
 }
 
+/// Whoever answers in the place of several that did not says so by a warning; samples of another year were nobody's question.
+#[test]
+fn answers_that_are_not_whole_or_of_other_times_are_told() {
+    let values = [(0, "1"), (15, "3"), (86_400, "5")];
+    let body = answer(&[series(&of_sda("any"), &values)]);
+    let body = body.replacen('{', "{\"warnings\":[\"store 9 did\\nnot answer\"],\"infos\":[],", 1);
+    let (url, _) = server(move |_| http("200 OK", "", &body));
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let options = mapped("[columns]\nread_bytes = 'x'\n");
+    let told = import_from_prometheus(&url, &HOUR, &store, &options).unwrap();
+    assert_eq!((told.imported.samples, read(&store).len()), (1, 1));
+    let left_out: Vec<(&str, u64)> = told
+        .notes
+        .iter()
+        .filter(|it| it.kind == NoteKind::LeftOut)
+        .map(|it| (it.what.as_str(), it.count))
+        .collect();
+    assert!(left_out.contains(&("values of times that were not asked for", 1)), "{left_out:?}");
+    let warning = "what this warning of Prometheus is about: store 9 did not answer";
+    assert!(left_out.contains(&(warning, 1)), "{left_out:?}");
+    for warnings in ["null", "[]"] {
+        let body = answer(&[]).replacen('{', &format!("{{\"warnings\":{warnings},"), 1);
+        let (url, _) = server(move |_| http("200 OK", "", &body));
+        assert_eq!(
+            import_from_prometheus(&url, &HOUR, &store, &options).unwrap().imported.samples,
+            0
+        );
+    }
+}
+
 #[test]
 fn servers_that_refuse_lead_elsewhere_or_lie_are_one_line() {
     let folder = tempfile::tempdir().unwrap();
