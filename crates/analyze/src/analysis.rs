@@ -1,11 +1,12 @@
 //! What follows from a whole.
 
-use crate::by_days::ByDays;
+use crate::by_days::{ByDays, Estimate};
 use crate::closing::CLUSTERINGS;
 use crate::daily::{DailyJob, daily_jobs};
 use crate::drift::{Drift, drifts};
 use crate::forecast::{Forecast, forecasts};
 use crate::hot::{HotPeriod, HotTarget, hot_targets};
+use crate::imbalance::persistence_without;
 use crate::metadata::Metadata;
 use crate::open_day::BOTH;
 use crate::phases::{Course, Level, Phases};
@@ -38,6 +39,8 @@ pub struct Analysis {
     pub servers: Vec<Server>,
     /// Targets that get more than others day after day.
     pub hot: Vec<HotTarget>,
+    /// Rank correlation of targets between a day and the next without those, of reads and of writes; nothing where there are none.
+    pub persistence_without_hot: [Option<Estimate>; BOTH],
     /// Targets that got more than others for some time.
     pub hot_periods: Vec<HotPeriod>,
     /// Jobs that run at the same time every day.
@@ -106,6 +109,7 @@ impl Analysis {
             correlations: pairs.map(|(first, second)| correlate(&line, first, second, &drawn)),
             space: Space::of(frame, whole, &line, phases[0].each_ref(), &drawn),
             metadata: Metadata::of(&line, &drawn),
+            persistence_without_hot: without_hot(frame, whole, &hot, &drawn),
             hot,
             hot_periods,
             daily_jobs: daily_jobs(frame.zone(), &line, &drawn),
@@ -140,4 +144,19 @@ fn cleaning(whole: &Whole, line: &Timeline) -> Cleaning {
         dropped: whole.targets.iter().flat_map(|it| it.dropped).sum(),
         over_limit: days.iter().map(|it| it.over_limit).sum(),
     }
+}
+
+fn without_hot(
+    frame: &Frame,
+    whole: &Whole,
+    hot: &[HotTarget],
+    drawn: &ByDays,
+) -> [Option<Estimate>; BOTH] {
+    if hot.is_empty() {
+        return [None; BOTH];
+    }
+    let is_hot = |name: &str| hot.iter().any(|it| it.name == name);
+    let targets = frame.targets.iter().enumerate();
+    let places: Vec<usize> = targets.filter(|it| is_hot(&it.1.name)).map(|it| it.0).collect();
+    persistence_without(frame, whole, &places, drawn)
 }

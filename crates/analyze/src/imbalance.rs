@@ -76,6 +76,25 @@ pub fn imbalances(frame: &Frame, whole: &Whole, drawn: &ByDays) -> Vec<(Span, [I
     Span::ALL.into_iter().map(of_span).collect()
 }
 
+/// Returns the rank correlation of targets between a day and the next without some of them, by place: whether an order lasts beside those that stand out.
+pub fn persistence_without(
+    frame: &Frame,
+    whole: &Whole,
+    left_out: &[usize],
+    drawn: &ByDays,
+) -> [Option<Estimate>; BOTH] {
+    let mut gathered: [Gathered; BOTH] = Default::default();
+    let mut days = Periods::new(frame, Span::Day, &whole.targets);
+    while let Some(number) = days.next() {
+        // Of what is not known no rank is taken.
+        left_out.iter().for_each(|place| days.loads[*place] = Load::default());
+        for (direction, gathered) in gathered.iter_mut().enumerate() {
+            gathered.add(number, number, &days.loads, direction);
+        }
+    }
+    gathered.map(|it| it.kept.median(drawn))
+}
+
 /// Periods of one length, in their order: one at a time, as those of all targets together are many.
 struct Periods<'a> {
     frame: &'a Frame,

@@ -50,7 +50,7 @@ const FIELDS: [(Field, Column); 12] = [
     (Field::Time, Column::new("time", Kind::MomentMillis)),
     (Field::Length, Column::new("length_ms", Kind::Count32).unit("milliseconds")),
     // Counters hardly repeat: a dictionary would be larger than the differences. Series come in runs, or hardly repeat, too.
-    (Field::Value, Column::new("value", Kind::Count64).dictionary_bytes_max(0)),
+    (Field::Value, Column::new("value", Kind::Count64).dictionary_bytes_max(0).without_ends()),
     (Field::Series, Column::new("series", Kind::Count32).dictionary_bytes_max(0)),
 ];
 

@@ -190,19 +190,20 @@ fn mean_and_spread(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (values.len() as f64 - 1.0)).sqrt())
 }
 
-/// 90 days of 24 targets, 50 seeds or PLIMSOLL_SEEDS: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
+/// 90 days of 24 targets, 50 seeds or PLIMSOLL_SEEDS, from 1 or PLIMSOLL_FIRST_SEED on: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a release build"]
 fn intervals_hold_the_truth_and_noise_makes_few_claims() {
-    let seeds = std::env::var("PLIMSOLL_SEEDS").ok().and_then(|it| it.parse().ok());
-    let seeds: u64 = seeds.unwrap_or(50);
+    let number = |name: &str| std::env::var(name).ok().and_then(|it| it.parse::<u64>().ok());
+    let seeds = number("PLIMSOLL_SEEDS").unwrap_or(50);
+    let first_seed = number("PLIMSOLL_FIRST_SEED").unwrap_or(1);
     const THREADS: u64 = 4;
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let folder = folder.path();
         let some = move |first: u64| -> Vec<Outcome> {
             let seeds = (first..=seeds).step_by(THREADS as usize);
-            seeds.map(|seed| outcome(folder, seed)).collect()
+            seeds.map(|seed| outcome(folder, first_seed - 1 + seed)).collect()
         };
         let running: Vec<_> = (1..=THREADS).map(|first| scope.spawn(move || some(first))).collect();
         running.into_iter().flat_map(|it| it.join().unwrap()).collect()

@@ -33,6 +33,8 @@ pub struct Column {
     pub is_nullable: bool,
     /// Largest dictionary of distinct values in a row group; 0 for values that hardly repeat.
     dictionary_bytes_max: usize,
+    /// Whether files tell the least and the greatest value of each row group.
+    has_ends: bool,
 }
 
 /// What a column's values are.
@@ -69,7 +71,7 @@ impl Column {
             Kind::Moment | Kind::MomentMillis | Kind::Real => 0,
             _ => DICTIONARY_BYTES_MAX,
         };
-        Column { name, kind, unit: "", is_nullable: false, dictionary_bytes_max }
+        Column { name, kind, unit: "", is_nullable: false, dictionary_bytes_max, has_ends: true }
     }
 
     /// Returns the column with the unit of its values.
@@ -87,6 +89,12 @@ impl Column {
     /// Returns the column with room for another number of distinct values: 0 if they hardly repeat.
     pub const fn dictionary_bytes_max(mut self, bytes: usize) -> Self {
         self.dictionary_bytes_max = bytes;
+        self
+    }
+
+    /// Returns the column as one of which nobody looks for rows by its values: files do not tell its ends.
+    pub const fn without_ends(mut self) -> Self {
+        self.has_ends = false;
         self
     }
 
@@ -147,7 +155,10 @@ impl Table {
             .set_key_value_metadata(Some(entries));
         for column in &self.columns {
             let (path, bytes) = (ColumnPath::from(column.name), column.dictionary_bytes_max);
+            let ends =
+                if column.has_ends { EnabledStatistics::Chunk } else { EnabledStatistics::None };
             properties = properties
+                .set_column_statistics_enabled(path.clone(), ends)
                 .set_column_encoding(path.clone(), column.encoding())
                 .set_column_dictionary_enabled(path.clone(), bytes > 0)
                 .set_column_dictionary_page_size_limit(path, bytes.max(1));

@@ -13,7 +13,7 @@ use super::beside;
 use super::figure::figure;
 
 /// What figures in brackets are.
-const BRACKETS: &str = "Figures in brackets are 95 % intervals, told from how days differ: about 95 of 100 such intervals hold the true figure.";
+const BRACKETS: &str = "What was counted is exact. Brackets say how far chance may have moved a figure: if the use of the storage stays as it was, the figure of a long time lies within about 95 of 100 such intervals (judged by how days differ).";
 
 /// What a history says in words, what matters most first.
 #[derive(Debug, Default)]

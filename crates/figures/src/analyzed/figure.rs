@@ -10,10 +10,14 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
         return format!("{value} (too few days to say how sure)");
     };
     let (low, high) = (show(interval.low), show(interval.high));
+    // A figure that is shown as one of its ends looks as if it could not lie beyond it.
+    let is_close = value == low || value == high;
+    let more = || with_more_digits(estimate.value, interval).filter(|_| is_plain(&value, estimate));
+    if let Some(more) = if is_close { more() } else { None } {
+        return more;
+    }
     if low == high {
-        let more =
-            with_more_digits(estimate.value, interval).filter(|_| is_plain(&value, estimate));
-        return more.unwrap_or_else(|| format!("{value} ({})", closely(estimate.value, interval)));
+        return format!("{value} ({})", closely(estimate.value, interval));
     }
     let [of_value, of_low, of_high] = [&value, &low, &high].map(|it| in_two(it));
     if of_value.1 != of_low.1 || of_value.1 != of_high.1 {
@@ -57,7 +61,7 @@ fn is_plain(shown: &str, estimate: &Estimate) -> bool {
 /// Returns a figure and its interval with as many digits as it takes to tell them apart.
 fn with_more_digits(value: f64, Interval { low, high }: Interval) -> Option<String> {
     let shown = |digits: usize| [value, low, high].map(|it| format!("{it:.digits$}"));
-    let told = (3..=5).map(shown).find(|[_, low, high]| low != high);
+    let told = (3..=5).map(shown).find(|[value, low, high]| value != low && value != high);
     told.map(|[value, low, high]| format!("{value} ({low} to {high})"))
 }
 
@@ -85,7 +89,8 @@ mod tests {
         };
         assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.90)");
         assert_eq!(of(2.0, 1.98, 2.04), "2.00 (1.98 to 2.04)");
-        assert_eq!(of(100.0, 99.8, 100.3), "100 (99.8 to 100)");
+        assert_eq!(of(0.555, 0.547, 0.565), "0.555 (0.547 to 0.565)");
+        assert_eq!(of(1.003, 0.9991, 1.007), "1.003 (0.999 to 1.007)");
         assert_eq!(of(0.6, 0.58, 0.61), "0.60 (0.58 to 0.61)");
         assert_eq!(of(0.1, 0.0, 0.21), "0.10 (0 to 0.21)");
         assert_eq!(of(0.72, 0.7197, 0.7202), "0.7200 (0.7197 to 0.7202)");

@@ -65,7 +65,7 @@ pub fn phases(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let lasts = |it: Option<Estimate>| Some(figure(&it?, minutes));
     let share = |it: f64| words::percent(it);
     Some(format!(
-        "High activity, which is the upper {} of minutes, lasts {} on average for reads, and {} from start to start; for writes it lasts {}, and {} from start to start. (That is no rhythm: it follows from the share and the length.) Low activity, the lower {}, lasts {} for reads and {} for writes.",
+        "High activity, which is the upper {} of minutes, lasts {} on average for reads and begins every {}; for writes it lasts {} and begins every {}. (That is no rhythm: how often follows from the share and the length.) Low activity, the lower {}, lasts {} for reads and {} for writes.",
         share(1.0 - frame.options.high_from),
         lasts(high[0].mean_length)?,
         lasts(high[0].mean_interval)?,

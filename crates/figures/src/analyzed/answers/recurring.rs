@@ -151,7 +151,7 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
     let both = analysis.forecasts.iter().zip(&analysis.system.directions).zip(["reads", "writes"]);
     let told = both.filter_map(|((forecast, transfer), name)| {
         let forecast = forecast.as_ref()?;
-        let over = figure(&forecast.over_naive, words::percent);
+        let over = figure(&forecast.over_naive, words::short);
         let best = forecast.naive_errors.iter().zip(NAIVE);
         let (least, best) = best.min_by(|one, other| one.0.total_cmp(other.0))?;
         let least = *least;
@@ -163,12 +163,12 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
         let off = |error: f64| format!("off by {}{}", bytes(error), of_hour(error));
         Some(if forecast.wins() {
             format!(
-                "The {name} of the next hour can be forecast: on days held out, the error is {over} of that of the best simple guess, \"{best}\". The forecast is {}.",
+                "The {name} of the next hour can be forecast: on days held out, the error is {over} times that of the best simple guess, \"{best}\". The forecast is {}.",
                 off(forecast.error)
             )
         } else {
             format!(
-                "The {name} of the next hour were not forecast better than by the best simple guess, \"{best}\", which is {} on days held out; the forecast's error is {over} of that.",
+                "The {name} of the next hour cannot be forecast better than by a simple guess: \"{best}\" is {} on days held out, and the forecast is no better ({over} times that error).",
                 off(least)
             )
         })

@@ -1,6 +1,6 @@
 //! Answers about targets and servers.
 
-use plimsoll_analyze::{Analysis, Server, Span};
+use plimsoll_analyze::{Analysis, DailyJob, Server, Span};
 use plimsoll_report::words;
 
 use super::figure;
@@ -36,18 +36,15 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
 pub fn persistence(analysis: &Analysis) -> Option<String> {
     let (_, [read, written]) = analysis.space.imbalance.iter().find(|it| it.0 == Span::Day)?;
     let (reads, writes) = (read.persistence?, written.persistence?);
-    let verdict = match Likeness::of_both(&reads, &writes) {
-        Likeness::Opposite => "turns round",
-        Likeness::Not => "does not visibly last",
-        Likeness::Hardly => "hardly lasts",
-        Likeness::ALittle => "lasts a little",
-        Likeness::Somewhat => "lasts somewhat",
-        Likeness::Much => "mostly lasts",
-    };
-    let hot = if analysis.hot.is_empty() {
-        ""
-    } else {
-        ". The targets that stand out (above) make up part of that, or all of it"
+    let verdict = lasting(Likeness::of_both(&reads, &writes));
+    let hot = match analysis.persistence_without_hot {
+        [Some(reads), Some(writes)] => format!(
+            ". Without the targets that stand out (above), it {}: {} and {}",
+            lasting(Likeness::of_both(&reads, &writes)),
+            figure(&reads, words::short),
+            figure(&writes, words::short)
+        ),
+        _ => String::new(),
     };
     Some(format!(
         "Taken together, the order of targets {verdict} from one day to the next: its rank correlation is {} for reads and {} for writes{hot}.",
@@ -56,14 +53,33 @@ pub fn persistence(analysis: &Analysis) -> Option<String> {
     ))
 }
 
+fn lasting(likeness: Likeness) -> &'static str {
+    match likeness {
+        Likeness::Opposite => "turns round",
+        Likeness::Not => "does not visibly last",
+        Likeness::Hardly => "hardly lasts",
+        Likeness::ALittle => "lasts a little",
+        Likeness::Somewhat => "lasts somewhat",
+        Likeness::Much => "mostly lasts",
+    }
+}
+
 /// Targets below which it says nothing that groups have fewer than 10.
 const MANY_TARGETS: usize = 20;
+
+/// Targets of a group up to which they are said to work on their own mostly: more are alone than are not.
+const ALONE: f64 = 1.5;
+
+fn together(mean: f64) -> &'static str {
+    if mean < ALONE { "Targets mostly work on their own" } else { "Targets often work together" }
+}
 
 /// How many targets do about as much as each other.
 pub fn parallel(analysis: &Analysis) -> Option<String> {
     let [read, written] = &analysis.space.parallelism;
     let mut text = format!(
-        "Targets that do as much as each other within 5 % in a minute form a group: it has {} targets on average when they read and {} when they write",
+        "{}: sorted into groups that move as much as each other within 5 % in a minute, a group has {} targets on average for reads and {} for writes",
+        together(read.mean?.value.max(written.mean?.value)),
         figure(&read.mean?, words::short),
         figure(&written.mean?, words::short),
     );
@@ -87,10 +103,14 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
         [read, written] => vec![(read, "read"), (written, "written")],
     };
     for (sizes, verb) in some.into_iter().filter(|it| !it.0.is_empty()) {
+        let of_all = sizes.contains(&analysis.space.targets.len());
+        let is_job = |it: &DailyJob| verb.contains(["read", "written"][it.direction]);
+        let is_daily = of_all && analysis.daily_jobs.iter().any(is_job);
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         text += &format!(
-            " Often {} targets are {verb} alike, more often than one target fewer: programs that are striped over so many targets look like that.",
-            sizes.join(" or ")
+            " Groups of just {} targets that are {verb} alike are more frequent than those of one target fewer, although they may be rare: programs that are striped over so many targets look like that{}.",
+            sizes.join(" or "),
+            if is_daily { " (those of all targets may be the daily job)" } else { "" }
         );
     }
     Some(text)

@@ -1,6 +1,6 @@
 //! Answers about all targets together.
 
-use plimsoll_analyze::{Analysis, Frame, Transfer};
+use plimsoll_analyze::{Analysis, Frame, Outage, Transfer};
 use plimsoll_domain::moment;
 use plimsoll_report::words;
 
@@ -26,57 +26,84 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     text += ".";
     if cleaning.incomplete > 0 {
         text += &format!(
-            " In {} some target has no value that can be used, as where a counter began anew; what is known of these minutes counts, if it is nearly all.",
-            words::count(cleaning.incomplete, "minute")
+            " In {} some target has no value that can be used: {}. What the other targets did in these minutes is used, if nearly all of them are known.",
+            words::count(cleaning.incomplete, "minute"),
+            unusable(frame, analysis)
         );
     }
     Some(text)
 }
 
+/// Why values are not used.
+fn unusable(frame: &Frame, analysis: &Analysis) -> String {
+    let (cleaning, limit) = (&analysis.cleaning, frame.options.limit);
+    let others = "its counter began anew, or samples are missing";
+    if cleaning.over_limit == 0 {
+        return others.to_string();
+    }
+    let over = limit.map_or("1 PiB in a minute, which nothing reaches", |_| "the limit");
+    let impossible = format!(
+        "{} over {over}, and the {} that they claim are not counted",
+        words::count_is(cleaning.over_limit, "value"),
+        bytes(cleaning.dropped as f64)
+    );
+    match cleaning.incomplete > cleaning.over_limit {
+        true => format!("{impossible}; otherwise {others}"),
+        false => impossible,
+    }
+}
+
 /// Times that are set apart; nothing where there are none.
 pub fn outages(analysis: &Analysis) -> Option<String> {
-    let (all, cleaning) = (&analysis.timeline.outages, &analysis.cleaning);
-    let flat = all.iter().filter(|it| it.flat > 0).count();
-    let of = |some: usize| match all.len() {
-        1 => String::new(),
-        _ => format!("in {some} "),
+    let all = &analysis.timeline.outages;
+    let last = all.last()?;
+    let began = moment::rfc3339(last.start * 60_000_000_000);
+    let lasted = |some: &[&Outage]| minutes(some.iter().map(|it| it.minutes as f64).sum());
+    let (flat, unknown): (Vec<&Outage>, Vec<&Outage>) = all.iter().partition(|it| it.flat > 0);
+    let count = match all.len() {
+        1 => {
+            format!("There was an outage of {}, which began {began}.", minutes(last.minutes as f64))
+        }
+        many => format!(
+            "There were {many} outages{}, {} in all; the last began {began} and lasted {}.",
+            alike(all).map_or_else(String::new, |it| format!(" of {} each", minutes(it as f64))),
+            lasted(&all.iter().collect::<Vec<_>>()),
+            minutes(last.minutes as f64)
+        ),
     };
-    let mut parts = Vec::new();
-    if flat < all.len() {
-        parts.push(format!("{}nothing is known of any target", of(all.len() - flat)));
+    let of = |some: &[&Outage]| match all.len() {
+        1 => "In it".to_string(),
+        many if some.len() == many => "In all of them".to_string(),
+        _ => format!("In {} of them ({} together)", some.len(), lasted(some)),
+    };
+    let mut text = count;
+    if !unknown.is_empty() {
+        text += &format!(" {} nothing is known of any target.", of(&unknown));
     }
-    if flat > 0 {
-        parts.push(format!(
-            "{}counters are known and did not move for {}, which looks the same whether storage was down or nobody used it",
-            of(flat),
-            minutes(cleaning.flat as f64)
-        ));
+    if !flat.is_empty() {
+        text += &format!(
+            " {} targets are known, and no counter moved: storage was down, or nobody used it.",
+            of(&flat)
+        );
     }
-    let time = minutes(cleaning.outage as f64);
-    (!all.is_empty()).then(|| {
-        format!(
-            "There {} from {} on: {}. That is left out of all figures but those of servers' processors; the part cleaning lists each.",
-            match all.len() {
-                1 => format!("is 1 outage of {time},"),
-                many => format!("are {many} outages, {time} in all, the last"),
-            },
-            all.last().map_or_else(String::new, |it| moment::rfc3339(it.start * 60_000_000_000)),
-            parts.join("; ")
-        )
-    })
+    Some(
+        text + " These times are left out of all figures but those of servers' processors; `plimsoll analyze` with the part `cleaning` lists them.",
+    )
+}
+
+/// Returns how many minutes each of them has, if that is the same.
+fn alike(all: &[Outage]) -> Option<u64> {
+    let first = all.first()?.minutes;
+    all.iter().all(|it| it.minutes == first).then_some(first)
 }
 
 /// Readings that are left out or doubtful; nothing where there are none.
 pub fn dropped(frame: &Frame, analysis: &Analysis) -> Option<String> {
     let (cleaning, limit) = (&analysis.cleaning, frame.options.limit);
     let mut parts = Vec::new();
-    if cleaning.over_limit > 0 {
-        parts.push(format!(
-            "Of these, {} over {}: dropped, with the {} that they claim.",
-            words::count_is(cleaning.over_limit, "value"),
-            limit.map_or("1 PiB, which nothing reaches".to_string(), |_| "the limit".to_string()),
-            bytes(cleaning.dropped as f64)
-        ));
+    // Otherwise it is told with the minutes that lack a value.
+    if cleaning.over_limit > 0 && cleaning.incomplete == 0 {
+        parts.push(format!("Of values, {}.", unusable(frame, analysis)));
     }
     let suspicious = analysis.system.suspicious.len() as u64;
     if suspicious > 0 && limit.is_none() {
@@ -117,7 +144,11 @@ pub fn more_read(analysis: &Analysis) -> Option<String> {
     }
     if let [Some(read), Some(written)] = directions.each_ref().map(|it| it.mean) {
         text += &format!(
-            " On average a minute reads {} and writes {}.",
+            " {} {} a minute on average and write {}.",
+            match analysis.space.targets.len() {
+                1 => "The target reads".to_string(),
+                many => format!("All {many} targets together read"),
+            },
             figure(&read, bytes),
             figure(&written, bytes)
         );
