@@ -231,7 +231,12 @@ fn intervals_hold_the_truth_and_noise_makes_few_claims() {
     println!(
         "of noise, of {seeds}: hot targets, daily jobs, hours or days that stand out, changes, forecasts, targets that were hot for a time: {noise:?}"
     );
-    assert!(counts.values().all(|it| it.0 * 10 >= seeds * 9), "{counts:?}");
+    // Nine of ten, as far as so many histories can tell: what an interval that does so falls short of once in a hundred times, with all facts together.
+    let is_nine_of_ten = |held: u64| {
+        let missed = seeds - held;
+        binomial_at_least(missed, seeds, 0.1) * counts.len() as f64 > 0.01
+    };
+    assert!(counts.values().all(|it| is_nine_of_ten(it.0)), "{counts:?}");
     // As many as happen once in fifty times if claims are made at the stated rate, of 50 seeds 6. Hours and days of the week are four such questions.
     let is_chance = |count: usize, rate: f64| binomial_at_least(count as u64, seeds, rate) > 0.02;
     let rates = [0.05, 0.05, 1.0 - 0.95f64.powi(4), 0.05, 0.05, 0.05];
