@@ -102,11 +102,16 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
         [read, written] if read == written => vec![(read, "read or written")],
         [read, written] => vec![(read, "read"), (written, "written")],
     };
-    for (sizes, verb) in some.into_iter().filter(|it| !it.0.is_empty()) {
+    let some = some.into_iter().filter(|it| !it.0.is_empty());
+    for (number, (sizes, verb)) in some.enumerate() {
         let of_all = sizes.contains(&analysis.space.targets.len());
         let is_job = |it: &DailyJob| verb.contains(["read", "written"][it.direction]);
         let is_daily = of_all && analysis.daily_jobs.iter().any(is_job);
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        if number > 0 {
+            text += &format!(" The same goes for {} that are {verb} alike.", sizes.join(" or "));
+            continue;
+        }
         text += &format!(
             " Groups of just {} targets that are {verb} alike are more frequent than those of one target fewer, although they may be rare: programs that are striped over so many targets look like that{}.",
             sizes.join(" or "),
