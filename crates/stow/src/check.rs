@@ -84,8 +84,7 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
     }
     problems.extend(reader.troubles().iter().map(problem_of));
     for record in reader.records() {
-        let is_true = reader.record_bytes(record).is_ok_and(|bytes| record.is_of(&bytes));
-        if !is_true {
+        if !reader.is_true(record) {
             let is_seen = reader.shows(record);
             problems.push(Problem::DamagedRecord {
                 log: record.log,

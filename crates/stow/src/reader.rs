@@ -3,6 +3,7 @@
 mod compared_records;
 mod facts;
 mod reading;
+mod unstored;
 
 pub use reading::Stretch;
 

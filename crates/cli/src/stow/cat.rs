@@ -85,9 +85,15 @@ pub fn each_part(reader: &Reader, mut take: impl FnMut(FilePart) -> Result<()>) 
         }
         while !stretch.is_hole && offset < stretch.end {
             let most = (stretch.end - offset).min(BLOCK_BYTES as u64) as usize;
+            // Compared with its checksums, also where it is in a hole of a log.
             let count = read_block(reader, &mut bytes[..most], offset)?;
-            take(FilePart::Data(&bytes[..count], offset)).context("cannot write")?;
-            offset += count as u64;
+            let range = offset..offset + count as u64;
+            let part = match reader.is_unstored(range.clone()) {
+                true => FilePart::Hole(range.clone()),
+                false => FilePart::Data(&bytes[..count], offset),
+            };
+            take(part).context("cannot write")?;
+            offset = range.end;
         }
     }
     // Where something is missing, the file may go on: this says so.
