@@ -1,5 +1,7 @@
 //! A container: the directory at the user's path, with its marker, anchor, manifest and shared state.
 
+mod bounds;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -16,12 +18,13 @@ use crate::fresh;
 use crate::home::{self, Home};
 use crate::log::Log;
 use crate::log_place::LogPlace;
-use crate::manifest::{self, LOGS_MAX, ListedLog, MANIFEST_BYTES_MAX};
+use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
 use crate::marker::{self, MARKER};
 use crate::seat;
 use crate::state::SharedState;
 use crate::states::States;
 use crate::{Id, StowError};
+use bounds::Bounds;
 
 /// The file whose rights and times are those of the container. It is always empty.
 pub const ANCHOR: &str = "anchor";
@@ -56,10 +59,7 @@ pub struct Container {
     targets: Vec<Target>,
     /// The last stamp that a reader has found: what is written then is later.
     seen: AtomicU64,
-    /// Bytes of memory that a reader takes at most, about.
-    memory_max: u64,
-    /// Logs that a reader opens at most.
-    logs_max: usize,
+    bounds: Bounds,
 }
 
 /// How a container was found.
@@ -127,42 +127,14 @@ impl Container {
         let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
         let node = node_of(&directory).attempt("look at", &path)?;
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
-        let (memory_max, logs_max) = (u64::MAX, LOGS_MAX);
-        Ok(Container { directory, path, way, id, owner, node, targets, seen, memory_max, logs_max })
+        let bounds = Bounds::of(&way);
+        Ok(Container { directory, path, way, id, owner, node, targets, seen, bounds })
     }
 
     /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
     #[must_use]
     pub fn seen_from(self, node: Id) -> Self {
         Container { node, ..self }
-    }
-
-    /// Has readers take at most so many bytes of memory, about; what needs more cannot be read. A server gives no stranger more.
-    #[must_use]
-    pub fn within_memory(self, memory_max: u64) -> Self {
-        Container { memory_max, ..self }
-    }
-
-    /// Has readers open at most so many logs, each of which takes a descriptor; what has more cannot be read, nor what gets more later.
-    #[must_use]
-    pub fn within_logs(self, logs_max: usize) -> Self {
-        Container { logs_max, ..self }
-    }
-
-    /// Makes sure that a reader may open so many logs.
-    ///
-    /// # Errors
-    /// If they are too many.
-    pub(crate) fn require_within_logs(&self, logs: usize) -> Result<(), StowError> {
-        match logs <= self.logs_max {
-            true => Ok(()),
-            false => Err(Errno::NFILE).attempt("open all logs of", self.path()),
-        }
-    }
-
-    /// Returns the bytes of memory that a reader takes at most, about.
-    pub(crate) fn memory_max(&self) -> u64 {
-        self.memory_max
     }
 
     /// Returns where it is.

@@ -4,20 +4,15 @@
 //! for as long as they like, also alone: that keeps room from being given back, and other users from reading, but neither the owner nor root.
 
 use std::fs::File;
-use std::time::Duration;
 
 use plimsoll_guarded::acting_user;
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
-use crate::container::Way;
 use crate::error::Attempt;
-use crate::lock::{self, Hold, READERS_LOCK, WAIT_MAX};
+use crate::lock::{self, Hold, READERS_LOCK};
 use crate::marker::MARKER;
 use crate::{Container, StowError};
-
-/// Longest wait for a container that was not named, but is one of many in a directory.
-const WAIT_FOR_ONE_OF_MANY: Duration = Duration::from_millis(500);
 
 impl Container {
     /// Keeps others from giving room back until the file is dropped; `None` where files cannot be locked, or this user may not: nobody gives
@@ -35,8 +30,7 @@ impl Container {
             _ => None,
         };
         let Some(file) = own.or_else(|| self.open_part(MARKER).ok()) else { return Ok(None) };
-        let limit = if let Way::Held = self.way() { WAIT_FOR_ONE_OF_MANY } else { WAIT_MAX };
-        match lock::take_or_tell(limit, &file, Hold::Shared, self.path()) {
+        match lock::take_or_tell(self.wait_max(), &file, Hold::Shared, self.path()) {
             Ok(()) => Ok(Some(file)),
             Err(error) if error.errno() == Errno::BUSY => Err(error),
             Err(_) => Ok(None),

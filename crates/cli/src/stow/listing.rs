@@ -44,12 +44,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let failed = || format!("cannot list {}", path.display());
     let directory = Directory::open(path).with_context(failed)?;
     let mut rows = Vec::new();
+    // Somebody may hold all of them: one is waited for.
+    let mut waits = true;
     for name in directory.names().with_context(failed)? {
         let Ok(facts) = directory.facts_of(&name) else { continue };
         let row = Record::new().text("name", "name", name.to_string_lossy());
         let kind = FileType::from_raw_mode(facts.st_mode);
         rows.push(match kind {
-            FileType::Directory => match container_in(&directory, &name, &targets) {
+            FileType::Directory => match container_in(&directory, &name, &targets, waits) {
                 Ok(Some(reader)) if !reader.is_whole() => {
                     without_size(row, "container, not all of which can be read")
                 }
@@ -59,6 +61,10 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
                     .number(&LOGS, reader.log_count() as u64),
                 Ok(None) => without_size(row, "directory"),
                 // Others in the directory are listed all the same.
+                Err(StowError::Held { holder, .. }) => {
+                    waits = false;
+                    without_size(row, &format!("container, held by {holder}"))
+                }
                 Err(_) => without_size(row, "damaged container"),
             },
             FileType::RegularFile => {
@@ -79,14 +85,17 @@ fn container_in(
     directory: &Directory,
     name: &OsStr,
     targets: &[Target],
+    waits: bool,
 ) -> Result<Option<Reader>, StowError> {
     let Ok(child) = directory.child(name) else { return Ok(None) };
     let failed =
         |cause| StowError::System { what: "read", path: directory.path().join(name), cause };
-    match Container::is_in(&child).map_err(failed)? {
-        true => Reader::open(Arc::new(Container::open_in(child, targets)?)).map(Some),
-        false => Ok(None),
+    if !Container::is_in(&child).map_err(failed)? {
+        return Ok(None);
     }
+    let container = Container::open_in(child, targets)?;
+    let container = if waits { container } else { container.without_waiting() };
+    Reader::open(Arc::new(container)).map(Some)
 }
 
 fn without_size(row: Record, kind: &str) -> Record {

@@ -1,0 +1,74 @@
+//! How much those who read a container spend on it, and how long they wait.
+
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::{Container, Way};
+use crate::StowError;
+use crate::error::Attempt;
+use crate::lock::WAIT_MAX;
+use crate::manifest::LOGS_MAX;
+
+/// Longest wait for a container that was not named, but is one of many in a directory.
+const WAIT_FOR_ONE_OF_MANY: Duration = Duration::from_millis(500);
+
+/// What a reader of a container may do at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Bytes of memory that it takes, about.
+    memory: u64,
+    /// Logs that it opens.
+    logs: usize,
+    /// How long it waits for who keeps it out.
+    wait: Duration,
+}
+
+impl Bounds {
+    /// Returns those of a container that was found this way.
+    pub(super) fn of(way: &Way) -> Self {
+        let wait = if let Way::Held = way { WAIT_FOR_ONE_OF_MANY } else { WAIT_MAX };
+        Bounds { memory: u64::MAX, logs: LOGS_MAX, wait }
+    }
+}
+
+impl Container {
+    /// Has readers take at most so many bytes of memory, about; what needs more cannot be read. A server gives no stranger more.
+    #[must_use]
+    pub fn within_memory(self, memory: u64) -> Self {
+        Container { bounds: Bounds { memory, ..self.bounds }, ..self }
+    }
+
+    /// Has readers open at most so many logs, each of which takes a descriptor; what has more cannot be read, nor what gets more later.
+    #[must_use]
+    pub fn within_logs(self, logs: usize) -> Self {
+        Container { bounds: Bounds { logs, ..self.bounds }, ..self }
+    }
+
+    /// Has readers wait for nobody who keeps them out: whoever holds each of many containers would be waited for as often.
+    #[must_use]
+    pub fn without_waiting(self) -> Self {
+        Container { bounds: Bounds { wait: Duration::ZERO, ..self.bounds }, ..self }
+    }
+
+    /// Makes sure that a reader may open so many logs.
+    ///
+    /// # Errors
+    /// If they are too many.
+    pub(crate) fn require_within_logs(&self, logs: usize) -> Result<(), StowError> {
+        match logs <= self.bounds.logs {
+            true => Ok(()),
+            false => Err(Errno::NFILE).attempt("open all logs of", self.path()),
+        }
+    }
+
+    /// Returns the bytes of memory that a reader takes at most, about.
+    pub(crate) fn memory_max(&self) -> u64 {
+        self.bounds.memory
+    }
+
+    /// Returns how long a reader waits for who keeps it out.
+    pub(crate) fn wait_max(&self) -> Duration {
+        self.bounds.wait
+    }
+}
