@@ -72,7 +72,7 @@ fn what_was_planted_in_a_history_that_never_was_is_found_and_drawn() {
         ("load", "More is read than written: "),
         ("findings", "Every day from 02:00 on (UTC)"),
         ("time", "when the daily job above begins"),
-        ("intervals", "95 of 100 such intervals"),
+        ("intervals", "95 % intervals"),
     ] {
         let answers = &found["summary"][part];
         assert!(answers.to_string().contains(said), "{part}: {answers}");

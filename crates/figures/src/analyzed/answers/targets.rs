@@ -113,7 +113,7 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
             continue;
         }
         text += &format!(
-            " Groups of just {} targets that are {verb} alike are more frequent than those of one target fewer, although they may be rare: programs that are striped over so many targets look like that{}.",
+            " Some programs may be striped over just {} targets: groups of so many that are {verb} alike are more frequent than those of one target fewer{}.",
             sizes.join(" or "),
             if is_daily { " (those of all targets may be the daily job)" } else { "" }
         );

@@ -26,7 +26,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     text += ".";
     if cleaning.incomplete > 0 {
         text += &format!(
-            " In {} some target has no value that can be used: {}. What the other targets did in these minutes is used, if nearly all of them are known.",
+            " In {} some target has no value that can be used: {}. What the other targets did in these minutes is used, if nearly all targets are known.",
             words::count(cleaning.incomplete, "minute"),
             unusable(frame, analysis)
         );
@@ -37,7 +37,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
 /// Why values are not used.
 fn unusable(frame: &Frame, analysis: &Analysis) -> String {
     let (cleaning, limit) = (&analysis.cleaning, frame.options.limit);
-    let others = "its counter began anew, or samples are missing";
+    let others = "a counter began anew or samples are missing";
     if cleaning.over_limit == 0 {
         return others.to_string();
     }
@@ -48,7 +48,7 @@ fn unusable(frame: &Frame, analysis: &Analysis) -> String {
         bytes(cleaning.dropped as f64)
     );
     match cleaning.incomplete > cleaning.over_limit {
-        true => format!("{impossible}; otherwise {others}"),
+        true => format!("{impossible}; in the others {others}"),
         false => impossible,
     }
 }
@@ -65,9 +65,10 @@ pub fn outages(analysis: &Analysis) -> Option<String> {
             format!("There was an outage of {}, which began {began}.", minutes(last.minutes as f64))
         }
         many => format!(
-            "There were {many} outages{}, {} in all; the last began {began} and lasted {}.",
+            "There were {many} outages{}, {} in all, {}; the last began {began} and lasted {}.",
             alike(all).map_or_else(String::new, |it| format!(" of {} each", minutes(it as f64))),
             lasted(&all.iter().collect::<Vec<_>>()),
+            apart(all),
             minutes(last.minutes as f64)
         ),
     };
@@ -89,6 +90,22 @@ pub fn outages(analysis: &Analysis) -> Option<String> {
     Some(
         text + " These times are left out of all figures but those of servers' processors; `plimsoll analyze` with the part `cleaning` lists them.",
     )
+}
+
+/// Returns from when on they were, and how far from start to start.
+fn apart(all: &[Outage]) -> String {
+    let starts = all.iter().map(|it| it.start as f64);
+    let days =
+        starts.clone().zip(starts.skip(1)).map(|(one, next)| ((next - one) / 1440.0).round());
+    let (least, most) =
+        days.fold((f64::MAX, 0.0), |it: (f64, f64), day| (it.0.min(day), it.1.max(day)));
+    let first =
+        all.first().map_or_else(String::new, |it| moment::rfc3339(it.start * 60_000_000_000));
+    let first = first.split('T').next().unwrap_or_default();
+    match least == most {
+        true => format!("from {first} on, {} apart", words::count(most as u64, "day")),
+        false => format!("from {first} on, {least} to {most} days apart"),
+    }
 }
 
 /// Returns how many minutes each of them has, if that is the same.
