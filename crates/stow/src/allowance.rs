@@ -18,6 +18,7 @@ const COMPARED_FOR_EACH: u64 = 1000;
 pub struct Allowance {
     records: u64,
     compared: u64,
+    is_used_up: bool,
 }
 
 /// What was compared with checksums in one log.
@@ -32,12 +33,18 @@ pub struct Compared {
 impl Allowance {
     /// Returns what may be spent with so many bytes of memory.
     pub fn of(memory: u64) -> Self {
-        Allowance { records: memory / RECORD_BYTES, compared: COMPARED_ANYHOW }
+        Allowance { records: memory / RECORD_BYTES, compared: COMPARED_ANYHOW, is_used_up: false }
     }
 
     /// Fails if there are more records than there is memory for.
-    pub fn require_room(&self, records: usize) -> Result<(), Errno> {
-        if records as u64 > self.records { Err(Errno::FBIG) } else { Ok(()) }
+    pub fn require_room(&mut self, records: usize) -> Result<(), Errno> {
+        self.is_used_up |= records as u64 > self.records;
+        if self.is_used_up { Err(Errno::FBIG) } else { Ok(()) }
+    }
+
+    /// Returns whether there were more records than there is memory for.
+    pub fn is_used_up(&self) -> bool {
+        self.is_used_up
     }
 
     /// Notes that so many are kept.

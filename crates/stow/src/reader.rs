@@ -11,11 +11,12 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use plimsoll_guarded::Readers;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::allowance::Allowance;
 use crate::container::MANIFEST;
+use crate::error::Attempt;
 use crate::findings::{Change, Findings, Note, Record, Trouble};
 use crate::index::{INDEX, IndexedLog};
 use crate::index_entry::Extent;
@@ -119,10 +120,10 @@ impl Reader {
     /// Adds what was written since.
     ///
     /// # Errors
-    /// If the manifest cannot be read.
+    /// If the manifest cannot be read, or if all there is takes more memory than [`Container::within_memory`] allows.
     pub fn refresh(&mut self) -> Result<(), StowError> {
-        if !self.troubles.is_empty() {
-            // Of what another node wrote, some may not have been there yet.
+        if !self.troubles.is_empty() || self.allowance.is_used_up() {
+            // Of what another node wrote, some may not have been there yet; or not all was kept that was found.
             let index = std::mem::replace(&mut self.index, Err(String::new()));
             let anew = Self::new(self.container.clone(), index, self.held.take());
             *self = Reader { changes: self.changes, ..anew };
@@ -156,6 +157,10 @@ impl Reader {
                     scan.look(self.container.node(), &mut self.allowance, &mut findings)
             {
                 log.scan = Err(errno.to_string());
+                // Not what is lost, but what may not be read here: the size would be wrong, which is told to whoever only looks.
+                if self.allowance.is_used_up() {
+                    return Err(Errno::FBIG).attempt("read all of", self.container.path());
+                }
             }
             let last = states.last(log.listed.seat, log.listed.number);
             let must_have = last.map_or(0, |it| it.must_have());
@@ -354,11 +359,6 @@ impl Reader {
             }
         }
         Ok(extents)
-    }
-
-    /// Returns who may read all that the container is made of.
-    pub fn readers(&self) -> Readers {
-        self.logs.iter().fold(self.container.readers(), |it, log| it.and(log.readers()))
     }
 
     /// Returns what is in each log. Segments that are in the index were not looked at and are not counted.

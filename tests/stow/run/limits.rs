@@ -1,6 +1,9 @@
 //! What cannot be done with a container fails, with the number that docs/stow.md says.
 
 use std::fs;
+use std::sync::Arc;
+
+use plimsoll_stow::{Container, Placement, Target, Writer};
 
 use super::Stowed;
 use crate::support::command::{Outcome, binary};
@@ -146,4 +149,25 @@ os.wait()",
     );
     let expected = if told.starts_with("written") { "beforeastray" } else { "before" };
     assert_eq!(stowed.output(&["cat", "x"]), expected);
+}
+
+/// The attack: a container of many records, which takes a program that only looks at it more memory than it may have.
+#[test]
+fn a_container_that_takes_too_much_memory_is_refused_and_ends_no_program() {
+    let stowed = Stowed::new();
+    let target = Target { name: "ost0".into(), path: stowed.storage.targets[0].clone() };
+    let container = Arc::new(Container::create(&stowed.at("gift"), &[target]).unwrap());
+    let mut writer = Writer::open(container, Placement::Striped).unwrap();
+    for number in 0..400_000 {
+        // Not side by side, so that each is a record of its own.
+        writer.write_at(b"x", number * 2).unwrap();
+    }
+    writer.close().unwrap();
+    fs::remove_file(stowed.at("gift/index")).unwrap();
+    let looks = |limit: &str| stowed.run(&["sh", "-c", &format!("ulimit -v {limit}; ls -l gift")]);
+    let refused = looks("120000");
+    assert!(refused.stderr.contains("File too large"), "{:?} {}", refused.status, refused.stderr);
+    assert!(refused.status.is_some_and(|it| it < 3), "{:?}", refused.status);
+    let shown = looks("unlimited");
+    assert!(shown.stdout.contains("799999"), "{} {}", shown.stdout, shown.stderr);
 }

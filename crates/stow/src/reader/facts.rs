@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use plimsoll_guarded::Readers;
+
 use super::Reader;
 use crate::allowance::RECORD_BYTES;
 use crate::index_file::IndexFile;
@@ -16,6 +18,11 @@ impl Reader {
     /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
     pub fn log_count(&self) -> usize {
         self.logs.len()
+    }
+
+    /// Returns who may read all that the container is made of.
+    pub fn readers(&self) -> Readers {
+        self.logs.iter().fold(self.container.readers(), |it, log| it.and(log.readers()))
     }
 
     /// Returns what a log is called in messages.
