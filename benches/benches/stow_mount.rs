@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use plimsoll_benches::{PAIRS, interleaved, report};
-use plimsoll_mount::{Caching, Manner, mount};
+use plimsoll_mount::{Caching, mount};
 use plimsoll_stow::{Container, Placement, Target, Writer};
 use rustix::fs::{Advice, fadvise};
 
@@ -47,9 +47,8 @@ fn main() -> Result<()> {
     for (name, caching) in
         [("past the kernel's cache", Caching::Never), ("through it", Caching::Always)]
     {
-        let manner = Manner { caching, ..Manner::default() };
         println!("{name}");
-        let mounted = mount(&data, &point, Vec::new(), manner)?;
+        let mounted = mount(&data, &point, Vec::new(), caching)?;
         let large = [4 << 10, 47 << 10, MIB].map(|record| (record, MIB));
         let small = [4 << 10, 32 << 10, 128 << 10].map(|call| (47 << 10, call));
         let measured = large.into_iter().chain(small).try_for_each(|(record, call)| {
