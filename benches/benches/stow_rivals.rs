@@ -188,11 +188,14 @@ impl Race<'_> {
     fn plfs(&self, writer: &Path, backends: &[PathBuf]) -> Result<f64> {
         // A name, which nothing is mounted at. Builds by newer compilers take no longer one.
         let mount = Path::new("/plfs-bench");
-        let mut settings =
-            format!("- mount_point: {}\n  workload: shared_file\n  backends:\n", mount.display());
+        // PLFS skips white space behind a value and takes it as a failure if there is none, as newer C++ libraries tell it. It refuses spaces.
+        let mut settings = format!(
+            "- mount_point: {}\n  workload: \"shared_file\\t\"\n  backends:\n",
+            mount.display()
+        );
         for backend in backends {
             std::fs::create_dir(backend)?;
-            settings += &format!("    - location: posix://{}\n", backend.display());
+            settings += &format!("    - location: \"posix://{}\\t\"\n", backend.display());
         }
         let settings_path = self.base.join("plfsrc");
         std::fs::write(&settings_path, settings)?;
