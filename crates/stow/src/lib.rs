@@ -78,6 +78,7 @@ mod scan;
 mod seat;
 mod segment;
 mod shared_page;
+mod short_checksum;
 mod slot_page;
 mod standing;
 mod state;

@@ -214,7 +214,8 @@ impl OpenSegment {
         }
         let position = self.header.position + u64::from(next);
         self.to.log.write_all(&[0; PAGE_BYTES as usize], position)?;
-        let page = SlotPage::open(&self.to.log, position)?;
+        let end = self.header.position + u64::from(self.header.length);
+        let page = self.page.further(&self.to.log, position, end)?;
         self.page.put(&self.to.log, self.word, &[Entry::Link(next).encode().0[0]])?;
         self.page = page;
         self.word = 0;
