@@ -23,10 +23,14 @@ impl Table {
     }
 
     fn for_writers(writers: u32, lanes: usize, leases: usize) -> Self {
+        Table::throttled(Factor::NONE, writers, lanes, leases)
+    }
+
+    fn throttled(factor: Factor, writers: u32, lanes: usize, leases: usize) -> Self {
         let shape = TableShape::new(lanes, 4, leases).unwrap();
         let words: Vec<AtomicU64> = (0..shape.words()).map(|_| AtomicU64::new(0)).collect();
         let policy = Window::new(WindowSettings::default(), lanes, writers);
-        let leases = Leases::new(shape, Factor::NONE, policy);
+        let leases = Leases::new(shape, factor, policy);
         leases.begin(&words);
         Table { shape, words, leases }
     }
@@ -148,6 +152,33 @@ fn a_lease_that_takes_long_is_copied_and_the_first_that_ends_counts() {
     assert!(table.leases.is_flushed(&table.words, holder));
     assert!(table.leases.durable(&table.words, 900 * MS, slow.id).is_none(), "it ended before");
     assert_eq!(table.on_their_way(900 * MS), []);
+}
+
+/// Records that do not fit leave a part of each lease. Nothing lies there, so it makes no share larger.
+#[test]
+fn what_leases_did_not_take_makes_no_share_larger() {
+    let mut table = Table::throttled(Factor::from_millionths(100_000), 1, 2, 8);
+    let holder = table.join(0);
+    let (mut held, mut slow, mut now) = ([0; 2], Vec::new(), 0);
+    while held.iter().sum::<u64>() < 200 * MIB {
+        now += MS;
+        let Some(lease) = table.reserve(now, holder) else {
+            // Only when nothing else has room is anything durable on the second target.
+            let id = slow.pop().unwrap();
+            table.leases.durable(&table.words, now, id).unwrap();
+            continue;
+        };
+        let filled = lease.length_bytes / 4 * 3;
+        assert!(table.write(lease.id, filled));
+        table.leases.seal(&table.words, now, lease.id).unwrap();
+        held[lease.lane] += u64::from(filled);
+        match lease.lane {
+            0 => drop(table.leases.durable(&table.words, now + 1, lease.id)),
+            _ => slow.push(lease.id),
+        }
+    }
+    let most = 110 * MIB + 2 * MIB;
+    assert!(held[0] > 100 * MIB && held[0] <= most, "{held:?}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl TableShape {
         LeaseRecord::all(self, words).find(is_free).map(|record| record.slot)
     }
 
-    /// Bytes for which leases were ever given: never less, so that what is a fair share never shrinks.
+    /// The most bytes that were ever placed or leased at once: never less, so that what is a fair share never shrinks.
     pub(super) fn granted<'a, W>(&self, words: &'a [W]) -> &'a W {
         &words[GRANTED]
     }

@@ -82,19 +82,19 @@ impl<P: KeptPlacement> Leases<P> {
         }
     }
 
-    /// The most that a lane may hold when there is so much more to place: its fair share of all that leases were given for, and the
-    /// factor more.
+    /// The most that a lane may hold when there is so much more to place: its fair share of all that was placed, and the factor more.
     pub(super) fn bound_placed<W: Word>(&mut self, words: &[W], more_bytes: u64) {
         let live = self.lanes.iter().filter(|lane| lane.failure.is_none()).count() as u64;
         if self.factor.bounds() && live > 0 {
-            let granted = self.shape.granted(words).get().saturating_add(more_bytes);
-            let share = granted.div_ceil(live);
+            let placed = self.placed(words).saturating_add(more_bytes);
+            let share = placed.max(self.shape.granted(words).get()).div_ceil(live);
             self.totals.most_placed_bytes = share.saturating_add(self.factor.of(share));
         }
     }
 
     /// Makes a lease in a free slot. What bounds others is counted before: who is killed in between has bounded them a
-    /// little more or less for nothing.
+    /// little more or less for nothing. What leases were given for and did not take is there for the next ones: it was once added to
+    /// all shares for good, which then were a twelfth too large where records leave that much of their leases.
     pub(super) fn open<W: Word>(
         &mut self,
         words: &[W],
@@ -104,9 +104,10 @@ impl<P: KeptPlacement> Leases<P> {
         holder: Holder,
         of: Option<LeaseId>,
     ) -> Reserved {
-        let more = |word: &W| word.set(word.get().saturating_add(u64::from(length_bytes)));
-        more(self.shape.granted(words));
-        more(self.shape.placed(words, lane));
+        let placed = self.shape.placed(words, lane);
+        placed.set(placed.get().saturating_add(u64::from(length_bytes)));
+        let granted = self.shape.granted(words);
+        granted.set(granted.get().max(self.placed(words)));
         let mut record = LeaseRecord::at(&self.shape, words, slot);
         record.set_started(self.totals.now_ns);
         record.open(lane, length_bytes, holder, of);
@@ -178,6 +179,12 @@ impl<P: KeptPlacement> Leases<P> {
             }
         }
         false
+    }
+
+    /// What all lanes hold, and what is leased there.
+    fn placed<W: Word>(&self, words: &[W]) -> u64 {
+        let lanes = 0..self.shape.lanes();
+        lanes.fold(0, |all: u64, lane| all.saturating_add(self.shape.placed(words, lane).get()))
     }
 
     /// So many bytes on a lane no longer count.
