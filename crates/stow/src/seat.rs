@@ -76,14 +76,18 @@ pub fn sequence_of_others(directory: &Directory, node: Id) -> Result<u64, StowEr
     Seats { directory, node }.sequence(|it| it.node() != node)
 }
 
+/// Returns whether so many nodes have written at the same time.
+pub fn is_there(directory: &Directory, seat: u32) -> bool {
+    directory.kind_of(state_name(seat)).is_ok()
+}
+
 /// Returns how many seats there are: as many nodes have written at the same time.
 pub fn count(directory: &Directory) -> u32 {
-    let is_there = |seat: u32| directory.kind_of(state_name(seat)).is_ok();
     // There are no gaps: one is there, and it is asked for the first that is not.
     let (mut there, mut not_there) = (1, SEATS_MAX + 1);
     while there + 1 < not_there {
         let middle = there.midpoint(not_there);
-        *(if is_there(middle) { &mut there } else { &mut not_there }) = middle;
+        *(if is_there(directory, middle) { &mut there } else { &mut not_there }) = middle;
     }
     there
 }

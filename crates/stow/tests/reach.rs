@@ -3,10 +3,12 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_stow::{Container, Id, Placement, Reach, Reader, Writer};
+use plimsoll_stow::{Berth, Container, Id, Placement, Reach, Reader, Router, Writer};
+use rustix::io::Errno;
 use support::{container, content, targets};
 
 const TARGETS: usize = 40;
@@ -84,6 +86,76 @@ fn a_node_reaches_less_far_as_others_come() {
     drop(others);
     drop(early);
     assert_eq!(content(&Reader::open(first).unwrap()), [b'a'; 16]);
+}
+
+/// Goes round the targets that it is told of, with small segments.
+#[derive(Default)]
+struct RoundAbout {
+    lanes: Vec<usize>,
+    segments: usize,
+}
+
+impl Router for RoundAbout {
+    fn keep_to(&mut self, lanes: &[usize]) {
+        self.lanes = lanes.to_vec();
+    }
+
+    fn place(&mut self, _: u64) -> Option<Berth> {
+        self.segments += 1;
+        Some(Berth { lane: self.lanes[self.segments % self.lanes.len()], length: 4096 })
+    }
+
+    fn begin(&mut self, _: u32, _: u64) {}
+
+    fn fill(&mut self, _: u32) -> bool {
+        false
+    }
+
+    fn end(&mut self, _: BorrowedFd<'_>, _: u32) {}
+
+    fn look(&mut self) {}
+
+    fn refuse(&mut self, _: usize, _: Errno) {}
+
+    fn retry(&mut self) {}
+}
+
+/// A node that came first has logs on more targets than its share, once others write: it writes no more to some of them.
+#[test]
+fn a_node_leaves_targets_that_it_has_logs_on_to_those_who_come_later() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    container(folder.path(), TARGETS);
+    let first = seen_from(folder.path(), 1);
+    let router = Placement::Routed(Box::new(RoundAbout::default()));
+    let mut early = Writer::open(first.clone(), router).unwrap();
+    let mut write = |from: u64, to: u64| {
+        (from..to).for_each(|at| early.write_at(b"a", at).unwrap());
+    };
+    let grown = |before: &BTreeMap<String, u64>| -> usize {
+        let now = log_sizes(&first, folder.path());
+        now.iter().filter(|(log, size)| before.get(*log) != Some(size)).count()
+    };
+    write(0, 40);
+    assert_eq!(first.logs().unwrap().len(), 16);
+    let others: Vec<Writer> = (2..=24).map(|it| open(&seen_from(folder.path(), it))).collect();
+    // Until it looks again.
+    write(40, 60);
+    let before = log_sizes(&first, folder.path());
+    write(60, 100);
+    assert_eq!(grown(&before), Reach::width(TARGETS, 24));
+    assert_eq!(first.logs().unwrap().len(), 16, "they are still there");
+    drop(others);
+    assert_eq!(content(&Reader::open(first.clone()).unwrap()), [b'a'; 100]);
+}
+
+fn log_sizes(container: &Container, folder: &Path) -> BTreeMap<String, u64> {
+    let logs = container.logs().unwrap();
+    let size = |target: &str| {
+        let place = folder.join(target).join(format!("plimsoll-stow-{}", container.id()));
+        let files = std::fs::read_dir(place).unwrap().flatten();
+        files.map(|it| it.metadata().unwrap().len()).sum()
+    };
+    logs.iter().map(|it| (it.target.clone(), size(&it.target))).collect()
 }
 
 #[test]

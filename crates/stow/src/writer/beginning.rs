@@ -31,6 +31,7 @@ impl Writer {
         stamp: Stamp,
         length: usize,
     ) -> Result<OpenSegment, StowError> {
+        self.make_room_for_nodes();
         let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
         if let Some(segment) = self.begin_routed(stamp, wished) {
             return Ok(segment);

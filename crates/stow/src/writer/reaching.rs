@@ -3,7 +3,23 @@
 use super::Writer;
 use crate::{Placement, Reach, seat};
 
+/// After how many segments a writer looks again whether more nodes write; in the beginning, whenever it has twice as many.
+const LOOK_EVERY: u64 = 16;
+
 impl Writer {
+    /// More nodes may write than when it looked last: from time to time it looks, and leaves targets to them, also such that it has
+    /// logs on. They stay as they are, and are no load any more.
+    pub(super) fn make_room_for_nodes(&mut self) {
+        let is_due = self.begun.is_power_of_two() || self.begun.is_multiple_of(LOOK_EVERY);
+        if self.reach.is_part()
+            && self.begun > 0
+            && is_due
+            && seat::is_there(self.container.directory(), self.nodes as u32 + 1)
+        {
+            self.look_for_nodes();
+        }
+    }
+
     /// Looks how many nodes write by now, and says to which targets this one goes.
     pub(super) fn look_for_nodes(&mut self) {
         if self.reach.is_part() {
