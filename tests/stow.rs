@@ -180,7 +180,14 @@ fn a_target_that_went_away_is_named_and_never_read_as_zeros() {
     let found = place.run("check big");
     assert_eq!(found.status, Some(1));
     assert!(found.stdout.contains("log 1 on target ost1"), "{}", found.stdout);
-    assert!(place.json("info big")["lost_bytes"].as_u64() > Some(0));
+    let info = place.json("info big");
+    assert!(info["lost_bytes"].as_u64() > Some(0) && info["size"].is_null(), "{info}");
+    let outcome = place.run("stat big");
+    assert_eq!(outcome.status, Some(1));
+    let told = "the size of big cannot be told: log 1 on target ost1: No such file";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    assert!(place.json("stat big")["containers"][0]["size"].is_null());
+    assert_eq!(place.run("ls").status, Some(0));
     assert!(place.cat("big --targets ost1=moved") == bytes);
     let rest = place.run("rm big");
     assert_eq!(rest.status, Some(1), "{}", rest.stderr);

@@ -235,6 +235,8 @@ fn what_cannot_be_read_is_an_error_and_never_zeros() {
     fs::rename(folder("lost", 0), place.path().join("away")).unwrap();
     let outcome = shell(place.path(), "cat view/lost");
     assert!(outcome.stderr.contains("Input/output error"), "{}", outcome.stderr);
+    let error = fs::metadata(view.at("lost")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::IO.raw_os_error()), "no other size");
     fs::write(place.path().join("data/odd/manifest"), "nonsense\n").unwrap();
     let error = fs::metadata(view.at("odd")).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::IO.raw_os_error()));

@@ -1,6 +1,7 @@
 //! `plimsoll stow run`: unmodified programs whose files are containers.
 
 mod astray;
+mod away;
 mod building;
 mod durability;
 mod everyday_tools;

@@ -113,7 +113,7 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::Unnoted { .. } => {
             "if it is no copy, plimsoll stow check --repair makes the logs its own"
         }
-        StowError::Unreadable { .. } => {
+        StowError::Unreadable { .. } | StowError::UnknownSize { .. } => {
             "if targets are mounted elsewhere: --targets NAME=DIR,...; plimsoll stow check tells more"
         }
         StowError::NoTarget { .. } => "free some room, or name others with --targets",

@@ -220,7 +220,7 @@ impl OpenContainer {
     /// Returns what is told of it, as of the last look.
     ///
     /// # Errors
-    /// If its anchor cannot be looked at, or is a file of somebody else: nothing is shown as theirs that they did not write.
+    /// If its size cannot be told, as something is missing, or if its anchor cannot be looked at, or is a file of somebody else: nothing is shown as theirs that they did not write.
     pub fn attributes(&self, number: u64) -> Result<FileAttr, Errno> {
         let directory = self.container.directory();
         let owner = directory.facts().map_err(|it| errno::of_system(&it))?.st_uid;
@@ -240,6 +240,7 @@ impl OpenContainer {
             return Err(Errno::EIO);
         }
         let reader = self.reader();
-        Ok(attributes_of_file(number, &anchor, reader.size(), reader.last_written()))
+        let size = reader.known_size().map_err(|it| errno::of_container(&it))?;
+        Ok(attributes_of_file(number, &anchor, size, reader.last_written()))
     }
 }

@@ -128,7 +128,8 @@ enum Sought {
 impl Window {
     fn read(&self, reader: &Reader) -> Option<(Buffer, usize)> {
         let mut buffer = self.empty.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let length = reader.size().saturating_sub(self.start).min(WINDOW_BYTES) as usize;
+        let length =
+            reader.known_size().ok()?.saturating_sub(self.start).min(WINDOW_BYTES) as usize;
         if buffer.bytes.len() < length {
             buffer.bytes.resize(WINDOW_BYTES as usize, 0);
         }

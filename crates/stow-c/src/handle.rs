@@ -63,7 +63,7 @@ impl Handle {
 
     /// Returns the size of the file.
     pub fn size(&self) -> Result<u64, Failure> {
-        Ok(self.state()?.reader()?.size())
+        Ok(self.state()?.reader()?.known_size()?)
     }
 
     /// Looks for what others wrote.

@@ -100,6 +100,14 @@ pub enum StowError {
         /// What is missing or damaged.
         why: String,
     },
+    /// Something that cannot be read may have changed the size, and no other one is told in its place.
+    #[error("the size of {} cannot be told: {why}", path.display())]
+    UnknownSize {
+        /// The container.
+        path: PathBuf,
+        /// What is missing or damaged.
+        why: String,
+    },
     /// No target takes any more.
     #[error("no target of {} takes more: {why}", path.display())]
     NoTarget {
@@ -126,9 +134,10 @@ impl StowError {
         match self {
             StowError::System { cause, .. } => Errno::from_io_error(cause).unwrap_or(Errno::IO),
             StowError::NotAContainer { .. } => Errno::INVAL,
-            StowError::Torn { .. } | StowError::Damaged { .. } | StowError::Unreadable { .. } => {
-                Errno::IO
-            }
+            StowError::Torn { .. }
+            | StowError::Damaged { .. }
+            | StowError::Unreadable { .. }
+            | StowError::UnknownSize { .. } => Errno::IO,
             StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
                 Errno::BUSY
             }

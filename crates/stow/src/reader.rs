@@ -1,6 +1,7 @@
 //! Reads a container.
 
 mod compared_records;
+mod end;
 mod facts;
 mod reading;
 mod unstored;
@@ -269,11 +270,6 @@ impl Reader {
     /// Returns the bytes of the merged index that is used, or why none is.
     pub fn index(&self) -> Result<u64, &str> {
         self.index.as_ref().map(IndexFile::bytes).map_err(String::as_str)
-    }
-
-    /// Returns the size of the file, as far as its logs can be read.
-    pub fn size(&self) -> u64 {
-        self.pieces.size()
     }
 
     /// Returns the container.

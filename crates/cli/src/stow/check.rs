@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     };
     let rows = problems.iter().map(|it| row_of(&reader, it)).collect();
     let record = Record::new()
-        .number(&SIZE, reader.size())
+        .number(&SIZE, reader.known_size().ok())
         .number(&CHECKED, total)
         .number(&PROBLEMS, problems.len() as u64)
         .number(&REPAIRED, repaired.map(|it| it as u64))

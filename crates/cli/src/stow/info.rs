@@ -12,7 +12,7 @@ use super::targets::LogTargets;
 use crate::output::Output;
 
 numbers! {
-    SIZE = "size", "size", ExactBytes, "Size of the file that a container holds; of a plain file, its own.", "the container's segments";
+    SIZE = "size", "size", ExactBytes, "Size of the file that a container holds; of a plain file, its own; missing while something that cannot be read may have given it another one.", "the container's segments";
     LOGS = "logs", "logs", Count, "Logs of a container: files on its targets.", "the manifest";
     SEGMENTS = "segments", "segments", Count, "Segments in these logs.", "the logs";
     RECORDS = "records", "records", Count, "Records in these segments, those included that later ones cover.", "the logs";
@@ -102,7 +102,7 @@ fn record_of(reader: &Reader, merged_index: Option<u64>) -> Record {
     let lost = reader.lost();
     let mut record = Record::new()
         .text("id", "id", reader.container().id().to_string())
-        .number(&SIZE, reader.size())
+        .number(&SIZE, reader.known_size().ok())
         .number(&LOGS, logs.len() as u64)
         .number(&SEGMENTS, total(|it| it.segments))
         .number(&RECORDS, reader.records().len() as u64)

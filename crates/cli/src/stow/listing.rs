@@ -104,22 +104,22 @@ fn without_size(row: Record, kind: &str) -> Record {
 
 pub fn stat(arguments: &StatArguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
-    let mut cards = Vec::new();
+    let (mut cards, mut unknown) = (Vec::new(), Vec::new());
     for path in &arguments.containers {
         let reader = super::open(path, &targets)?;
+        let size = reader.known_size();
         let anchor = reader.container().directory().facts_of(ANCHOR);
         let anchor = anchor.with_context(|| format!("cannot look at {}", path.display()))?;
-        cards.push(facts_of(path, reader.size(), reader.log_count(), &anchor));
+        cards.push(facts_of(path, size.as_ref().ok().copied(), reader.log_count(), &anchor));
+        unknown.extend(size.err());
     }
-    output.print(
-        "stow.stat",
-        "containers",
-        &Record::new().rows("containers", "containers", cards),
-    )?;
-    Ok(ExitCode::SUCCESS)
+    let record = Record::new().rows("containers", "containers", cards);
+    let record = unknown.iter().fold(record, |record, error| record.note(error.to_string()));
+    output.print("stow.stat", "containers", &record)?;
+    Ok(if unknown.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn facts_of(path: &Path, size: u64, logs: usize, anchor: &Stat) -> Record {
+fn facts_of(path: &Path, size: Option<u64>, logs: usize, anchor: &Stat) -> Record {
     Record::new()
         .text("path", "path", path.display().to_string())
         .number(&SIZE, size)

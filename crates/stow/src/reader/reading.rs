@@ -81,8 +81,10 @@ impl Reader {
     /// If the manifest cannot be read.
     pub fn stretch_from(&self, offset: u64) -> Result<Option<Stretch>, StowError> {
         let reader = self.scanned()?;
+        // The index may know of more than can be read.
+        let end = reader.size().max(self.size());
         let mut stretch: Option<Stretch> = None;
-        for (range, piece) in reader.pieces.of(offset..reader.size().max(offset)) {
+        for (range, piece) in reader.pieces.of(offset..end.max(offset)) {
             let is_data = matches!(piece.map(|it| it.source), Some(Source::Record(_)));
             let is_hole = !is_data && !reader.is_doubtful(piece);
             let so_far = stretch.get_or_insert(Stretch { end: range.end, is_hole });
@@ -100,6 +102,9 @@ impl Reader {
             return None;
         }
         let range = offset..offset.checked_add(bytes.len() as u64)?;
+        if range.end > self.size() {
+            return None;
+        }
         let extent = match (self.pieces.around(&range).map(|it| it.source), &self.index) {
             (Some(Source::Record(number)), _) => self.records[number as usize].cut(&range),
             (None, Ok(index)) if self.pieces.is_gap(&range) => index.around(&range).ok()??,
@@ -117,18 +122,23 @@ impl Reader {
         offset: u64,
     ) -> Result<Option<(Vec<Part<'a>>, usize)>, StowError> {
         let end = offset.saturating_add(bytes.len() as u64);
-        // Where something is missing, nobody knows that the file ends here.
-        let end = if self.doubt.is_some() { end } else { end.min(self.size()) };
+        // Where something is missing, nobody may know that the file ends here: what is behind is neither its end nor zeros.
+        let known = if self.doubt_of_end().is_some() { u64::MAX } else { self.size() };
+        let end = end.min(known);
         let length = end.saturating_sub(offset) as usize;
         let mut rest = &mut bytes[..length];
         let mut parts: Vec<Part> = Vec::new();
         for (range, piece) in self.pieces.of(offset..offset + length as u64) {
             let (part, behind) = rest.split_at_mut((range.end - range.start) as usize);
             rest = behind;
-            if let Some(doubt) = &self.doubt
-                && self.is_doubtful(piece)
-            {
-                return Err(self.unreadable(range, doubt.why.clone()));
+            if let Some(doubt) = &self.doubt {
+                if self.is_doubtful(piece) {
+                    return Err(self.unreadable(range, doubt.why.clone()));
+                }
+                if range.end > self.size() {
+                    let behind = range.start.max(self.size())..range.end;
+                    return Err(self.unreadable(behind, doubt.why.clone()));
+                }
             }
             match (piece.map(|it| it.source), &self.index) {
                 (Some(Source::Record(number)), _) => {

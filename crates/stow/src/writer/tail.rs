@@ -15,7 +15,7 @@ pub(super) struct Tail {
 }
 
 impl Writer {
-    /// Returns the size of the file, while nobody else changes it.
+    /// Returns the size of the file, while nobody else changes it. What is appended behind another one would lie over what is missing.
     pub(super) fn size_now(&mut self) -> Result<u64, StowError> {
         if let Some(size) = self.size_if_known() {
             return Ok(size);
@@ -23,7 +23,7 @@ impl Writer {
         // Asked for first: what comes while the reader looks is news the next time.
         let news = News::of(&self.container).ok();
         let total = news.as_ref().and_then(News::total);
-        let size = self.reader()?.size();
+        let size = self.reader()?.known_size()?;
         self.tail = news.zip(total).map(|(news, total)| Tail {
             news,
             published: (total, self.published),

@@ -134,7 +134,7 @@ fn prepare(serving: &Serving, fd: c_int, flags: OFlags) -> Result<(), c_int> {
     entry.follow_others()?;
     if flags.contains(OFlags::TRUNC)
         && flags & OFlags::ACCMODE != OFlags::RDONLY
-        && entry.size()? > 0
+        && !entry.is_empty()?
     {
         space::set_size(&mut entry, 0)?;
     }

@@ -214,9 +214,14 @@ impl Used {
         Ok(self.reader.insert(reader))
     }
 
-    /// Returns the size of the file.
+    /// Returns the size of the file; EIO while something is missing that may have given it another one.
     pub fn size(&mut self) -> Result<u64, c_int> {
-        self.reader().map(Reader::size)
+        self.reader()?.known_size().map_err(told)
+    }
+
+    /// Returns whether there is nothing in the file, so that it need not be cut to nothing. Where something is missing, there may be.
+    pub fn is_empty(&mut self) -> Result<bool, c_int> {
+        Ok(self.reader()?.known_size().is_ok_and(|size| size == 0))
     }
 
     /// Makes durable what was published on this node.

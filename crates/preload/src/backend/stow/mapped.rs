@@ -47,7 +47,7 @@ const COPY: &CStr = c"plimsoll-mapped-copy";
 /// Returns a file in memory that holds a part of the container's file: not anonymous memory, of which pages that a program gives back (MADV_DONTNEED) would be zeros. Unless the
 /// mapping is private, it can only be read, so that nobody makes it writable later (mprotect).
 fn copied(reader: &Reader, offset: u64, length: usize, is_private: bool) -> Result<OwnedFd, c_int> {
-    let there = reader.size().saturating_sub(offset).min(length as u64);
+    let there = reader.known_size().map_err(told)?.saturating_sub(offset).min(length as u64);
     // The kernel would end the program: the copy is a file, too.
     if getrlimit(Resource::Fsize).current.is_some_and(|most| most < there) {
         return Err(libc::ENOMEM);

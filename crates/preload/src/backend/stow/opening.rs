@@ -164,7 +164,7 @@ fn prepare(
             return Err(libc::ESTALE);
         };
         let mut entry = entry.hold(serving);
-        if entry.size()? > 0 {
+        if !entry.is_empty()? {
             space::set_size(&mut entry, 0)?;
         }
     }

@@ -160,7 +160,7 @@ fn copy_of(reader: &Reader) -> Result<File, c_int> {
             at += count as u64;
         }
     }
-    flat.set_len(reader.size()).map_err(failure)?;
+    flat.set_len(reader.known_size().map_err(told)?).map_err(failure)?;
     Ok(flat)
 }
 

@@ -61,13 +61,15 @@ pub fn allocate(entry: &mut Used, fd: c_int, mode: c_int, offset: off_t, length:
         return Err(libc::EINVAL);
     }
     let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
+    // Before anything is changed: it may not be known.
+    let grows = !keeps_size && entry.size()? < end;
     match mode & !libc::FALLOC_FL_KEEP_SIZE {
         0 => {}
         libc::FALLOC_FL_PUNCH_HOLE if keeps_size => punch(entry, offset, end)?,
         libc::FALLOC_FL_ZERO_RANGE => punch(entry, offset, end)?,
         _ => return Err(libc::EOPNOTSUPP),
     }
-    if !keeps_size && entry.size()? < end {
+    if grows {
         entry.writer()?.truncate(end).map_err(told)?;
     }
     entry.touch();

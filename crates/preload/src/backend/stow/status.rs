@@ -25,7 +25,7 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Puts what a descriptor's file is where the program wants it.
 pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) -> Outcome {
-    let size = entry.size()?;
+    let size = size_for(entry, status)?;
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     match *status {
         Status::Plain { .. } => put_plain(facts, size, status),
@@ -66,7 +66,7 @@ const TRIES: usize = 64;
 
 fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
     let entry = used(serving, found)?;
-    let size = entry.hold(serving).size()?;
+    let size = size_for(&mut entry.hold(serving), status)?;
     match *status {
         Status::Plain { .. } => put_plain(found.anchor, size, status),
         Status::Extended { flags, mask, .. } => {
@@ -86,12 +86,26 @@ pub fn used(serving: &Serving, found: &Found) -> Result<Arc<Entry>, c_int> {
     }
 }
 
+/// Returns the size; `None` where that cannot be told and the program does not want to know: names can be listed and removed all the same.
+fn size_for(entry: &mut Used, status: &Status) -> Result<Option<u64>, c_int> {
+    match (entry.size(), status) {
+        (Err(libc::EIO), Status::Extended { mask, .. }) if !wanted(*mask).intersects(SIZES) => {
+            Ok(None)
+        }
+        (size, _) => size.map(Some),
+    }
+}
+
+/// What is told from the size.
+const SIZES: StatxFlags = StatxFlags::SIZE.union(StatxFlags::BLOCKS);
+
 fn wanted(mask: u32) -> StatxFlags {
     StatxFlags::from_bits_retain(mask)
 }
 
-fn put_plain(mut facts: Stat, size: u64, status: &Status) -> Outcome {
+fn put_plain(mut facts: Stat, size: Option<u64>, status: &Status) -> Outcome {
     let Status::Plain { to, .. } = *status else { return Err(libc::EINVAL) };
+    let size = size.ok_or(libc::EIO)?;
     facts.st_size = size as i64;
     facts.st_blocks = size.div_ceil(BLOCK_BYTES) as i64;
     if to.is_null() {
@@ -102,11 +116,14 @@ fn put_plain(mut facts: Stat, size: u64, status: &Status) -> Outcome {
     Ok(0)
 }
 
-fn put_extended(mut facts: rustix::fs::Statx, size: u64, status: &Status) -> Outcome {
+fn put_extended(mut facts: rustix::fs::Statx, size: Option<u64>, status: &Status) -> Outcome {
     let Status::Extended { to, .. } = *status else { return Err(libc::EINVAL) };
-    facts.stx_size = size;
-    facts.stx_blocks = size.div_ceil(BLOCK_BYTES);
-    facts.stx_mask |= (StatxFlags::SIZE | StatxFlags::BLOCKS).bits();
+    facts.stx_size = size.unwrap_or_default();
+    facts.stx_blocks = facts.stx_size.div_ceil(BLOCK_BYTES);
+    match size {
+        Some(_) => facts.stx_mask |= SIZES.bits(),
+        None => facts.stx_mask &= !SIZES.bits(),
+    }
     if to.is_null() {
         return Err(libc::EFAULT);
     }

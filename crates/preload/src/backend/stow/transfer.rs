@@ -239,5 +239,6 @@ fn stretch(entry: &mut Used, offset: u64, hole: bool) -> Result<u64, c_int> {
         }
         at = stretch.end;
     }
-    if hole && offset < reader.size() { Ok(reader.size()) } else { Err(libc::ENXIO) }
+    let end = reader.known_size().map_err(told)?;
+    if hole && offset < end { Ok(end) } else { Err(libc::ENXIO) }
 }
