@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use plimsoll_benches::crowd::{Worker, seconds_of, work_if_asked};
-use plimsoll_benches::{PAIRS, has_limits, interleaved, report};
+use plimsoll_benches::{has_limits, interleaved, report};
 use plimsoll_domain::Bytes;
 use plimsoll_pilot::Pilot;
 use plimsoll_route::Factor;
@@ -32,6 +32,10 @@ const RECORDS: [(&str, usize); 3] = [("4 KiB", 4 << 10), ("47 KiB", 47 << 10), (
 /// What a process that makes noise is told: the file that it writes to.
 const NOISE: &str = "--noise";
 const NOISE_BYTES: u64 = 16 << 20;
+
+/// Containers that are written for each line, as no two lie alike, and how often each is read.
+const CONTAINERS: usize = 3;
+const READINGS: usize = 4;
 
 /// Of the fair share, in millionths.
 const THROTTLES: [(&str, Option<u64>); 2] =
@@ -97,6 +101,16 @@ impl Bench {
     }
 
     fn compare(&self, what: &str, record: usize, throttle: Option<u64>) -> Result<()> {
+        let mut ratios = Vec::new();
+        for _ in 0..CONTAINERS {
+            ratios.extend(self.ratios(what, record, throttle)?);
+        }
+        report(&format!("{what}: time to read over that of even placement"), ratios);
+        Ok(())
+    }
+
+    /// Writes two containers, and compares how long reading them takes.
+    fn ratios(&self, what: &str, record: usize, throttle: Option<u64>) -> Result<Vec<f64>> {
         let (even, noisy) = (self.base.join("even"), self.base.join("noisy"));
         let made = [
             Container::create(&even, &self.targets()?)?,
@@ -114,13 +128,12 @@ impl Bench {
             self.shares(&made[1])?
         );
         let read = |path: &Path| self.read(path).unwrap_or(f64::NAN);
-        let ratios = interleaved(PAIRS, || read(&noisy), || read(&even));
+        let ratios = interleaved(READINGS, || read(&noisy), || read(&even));
         ensure!(ratios.iter().all(|it| it.is_finite()), "a container could not be read");
-        report(&format!("{what}: time to read over that of even placement"), ratios);
         for container in made {
             container.remove()?;
         }
-        Ok(())
+        Ok(ratios)
     }
 
     /// Seconds until a container is durable.
