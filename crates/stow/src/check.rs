@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 use crate::container::ANCHOR;
 use crate::error::Attempt;
 use crate::findings::Trouble;
-use crate::header::SegmentHeader;
+use crate::header::{SEQUENCE_MAX, SegmentHeader};
 use crate::standing::{Standing, claim, standing_of, standing_to_change};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
@@ -58,6 +58,8 @@ pub enum Problem {
     },
     /// Nothing beside its logs says whose they are: it can be read, and not written.
     Unnoted,
+    /// It can be read, and not written: there is no stamp that is later than all.
+    UsedUp,
     /// A program wrote past the container.
     StrayBytes {
         /// How many bytes are in the anchor.
@@ -100,6 +102,9 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
         Standing::Copy(original) => problems.push(Problem::Copy { original }),
         Standing::Unknown(home) => problems.push(Problem::Displaced { home }),
         Standing::Unnoted => problems.push(Problem::Unnoted),
+    }
+    if container.states().are_used_up() || reader.latest().sequence >= SEQUENCE_MAX {
+        problems.push(Problem::UsedUp);
     }
     let anchor = container.directory().facts_of(ANCHOR);
     let bytes = anchor.attempt("look at", container.path().join(ANCHOR))?.st_size;

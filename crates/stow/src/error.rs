@@ -62,6 +62,12 @@ pub enum StowError {
         /// Who holds it.
         holder: String,
     },
+    /// No write can be later than what is there.
+    #[error("the stamps of {} are used up: it can be read, and not written", path.display())]
+    UsedUp {
+        /// The container.
+        path: PathBuf,
+    },
     /// Each node that writes has a place of its own.
     #[error("{} is being written on as many nodes as can be", path.display())]
     TooManyNodes {
@@ -141,9 +147,10 @@ impl StowError {
             StowError::Busy { .. } | StowError::BeingRead { .. } | StowError::Held { .. } => {
                 Errno::BUSY
             }
-            StowError::Copy { .. } | StowError::Displaced { .. } | StowError::Unnoted { .. } => {
-                Errno::ROFS
-            }
+            StowError::Copy { .. }
+            | StowError::Displaced { .. }
+            | StowError::Unnoted { .. }
+            | StowError::UsedUp { .. } => Errno::ROFS,
             StowError::TooManyNodes { .. } => Errno::USERS,
             StowError::NoTarget { errno, .. } => *errno,
             StowError::TooLarge { .. } => Errno::FBIG,

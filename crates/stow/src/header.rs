@@ -12,6 +12,9 @@ pub const HEADER_BYTES: usize = 128;
 /// Largest segment. One that claims more is none.
 pub const SEGMENT_BYTES_MAX: u32 = 64 << 20;
 
+/// A stamp that nobody reaches. Whoever would take it, or a later one, is refused before anything is written; a segment that claims to have it is none.
+pub const SEQUENCE_MAX: u64 = 1 << 61;
+
 const LOG_MAGIC: &[u8; 8] = b"plimslog";
 const SEGMENT_MAGIC: &[u8; 8] = b"plimsseg";
 
@@ -89,7 +92,7 @@ impl SegmentHeader {
             && header.position < 1 << 62
             && header.length.is_multiple_of(pages)
             && (pages..=SEGMENT_BYTES_MAX).contains(&header.length)
-            && header.stamp < 1 << 62;
+            && header.stamp < SEQUENCE_MAX;
         is_possible.then_some(header)
     }
 }
@@ -172,6 +175,8 @@ mod tests {
             let bytes = SegmentHeader { length, ..header() }.encode();
             assert_eq!(SegmentHeader::decode(&bytes), None, "{length} bytes");
         }
+        let bytes = SegmentHeader { stamp: SEQUENCE_MAX, ..header() }.encode();
+        assert_eq!(SegmentHeader::decode(&bytes), None, "nobody takes it");
         let bytes = SegmentHeader { position: 4097, ..header() }.encode();
         assert_eq!(SegmentHeader::decode(&bytes), None);
     }

@@ -48,7 +48,7 @@ pub(crate) fn write_when_last(
 fn write_alone(container: &Arc<Container>, state: &SharedState) -> Result<Option<u64>, StowError> {
     let reader = Reader::open(container.clone())?;
     // What comes is laid over the index, so that it must be later: also where a node that is gone took stamps that it told nobody of.
-    state.raise(reader.latest().sequence + 1);
+    state.raise(reader.latest().sequence.saturating_add(1));
     if !state.is_of_one_node() {
         state.sync().attempt("make durable", container.path())?;
     }

@@ -14,6 +14,7 @@ use rustix::fs::OFlags;
 
 use crate::error::Attempt;
 use crate::fresh;
+use crate::header::SEQUENCE_MAX;
 use crate::lock::{self, Hold, MANIFEST_LOCK, WRITERS_LOCK};
 use crate::rights::PRIVATE_FILE;
 use crate::state::SharedState;
@@ -27,9 +28,6 @@ const LOCK_PREFIX: &str = "lock-seat-";
 /// Stamps that are skipped when another node, or the same one after a restart, goes on: more than anybody takes between two
 /// moments at which the kernel writes the file out by itself (30 s).
 const SKIPPED: u64 = 1 << 32;
-
-/// A stamp that nobody reaches.
-const SEQUENCE_MAX: u64 = 1 << 61;
 
 fn lock_name(seat: u32) -> String {
     format!("{LOCK_PREFIX}{seat}")
@@ -64,6 +62,9 @@ pub fn join(directory: &Directory, node: Id) -> Result<SharedState, StowError> {
     is_there.attempt("write to", directory.path())?;
     let state = SharedState::of(seat.number, seat.state, seat.lock, lock);
     let state = state.attempt("map", directory.path().join(name))?;
+    if state.is_used_up() {
+        return Err(StowError::UsedUp { path: directory.path().into() });
+    }
     state.raise(seats.sequence(|it| it.node() != node)?);
     Ok(state)
 }
@@ -173,6 +174,9 @@ impl Seats<'_> {
     }
 
     /// Returns a stamp that is later than all that some nodes have taken until now.
+    ///
+    /// # Errors
+    /// If a file is damaged, or if these have taken all stamps.
     fn sequence(&self, is_counted: impl Fn(&StateCopy) -> bool) -> Result<u64, StowError> {
         let mut last = 0;
         for number in 1..=SEATS_MAX {
@@ -184,7 +188,7 @@ impl Seats<'_> {
         }
         match last < SEQUENCE_MAX {
             true => Ok(last),
-            false => Err(self.damaged(STATE, "its stamps are used up")),
+            false => Err(StowError::UsedUp { path: self.directory.path().into() }),
         }
     }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::Id;
 use crate::fresh;
-use crate::header::FORMAT_VERSION;
+use crate::header::{FORMAT_VERSION, SEQUENCE_MAX};
 use crate::lock::{self, Hold, WAIT_MAX};
 use crate::manifest::LOGS_MAX;
 use crate::pieces::Stamp;
@@ -148,17 +148,28 @@ impl SharedState {
         lock::take_within(WAIT_MAX, &self.lock, Hold::Shared)
     }
 
-    /// Takes the next stamp, which is later than `seen`.
-    pub fn next_stamp(&self, seen: u64) -> Stamp {
+    /// Takes the next stamp, which is later than `seen`; `None` if there are no more.
+    pub fn next_stamp(&self, seen: u64) -> Option<Stamp> {
         let mut sequence = self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel);
         if sequence <= seen {
-            self.raise(seen + 1);
+            self.raise(seen.saturating_add(1));
             sequence = self.word(SEQUENCE_AT).fetch_add(1, Ordering::AcqRel);
+        }
+        if sequence >= SEQUENCE_MAX {
+            // The next one must not be the first again.
+            self.raise(SEQUENCE_MAX);
+            return None;
         }
         if sequence + RESERVE / 2 >= self.word(RESERVED_AT).load(Ordering::Acquire) {
             self.reserve(sequence + RESERVE);
         }
-        Stamp { sequence, seat: self.seat }
+        Some(Stamp { sequence, seat: self.seat })
+    }
+
+    /// Returns whether there are no more stamps.
+    pub fn is_used_up(&self) -> bool {
+        let last = [SEQUENCE_AT, RESERVED_AT].map(|it| self.word(it).load(Ordering::Acquire));
+        last.into_iter().any(|it| it >= SEQUENCE_MAX)
     }
 
     /// Lets other nodes know long before it matters that stamps up to this one will be used.

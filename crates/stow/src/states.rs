@@ -6,6 +6,7 @@ use std::io;
 use plimsoll_guarded::read_at_most;
 
 use crate::Id;
+use crate::header::SEQUENCE_MAX;
 use crate::state::{
     DURABLE, DURABLE_LOGS_AT, INTENDED, LINE_BYTES, LOGS_AT, MAGIC, NODE_AT, PUBLICATIONS,
     PUBLISHED, RESERVED_AT, SEQUENCE_AT, STATE_BYTES_MAX,
@@ -74,6 +75,11 @@ impl States {
             it.words[at / 8]
         };
         self.seats.iter().flatten().map(of).max().unwrap_or(0)
+    }
+
+    /// Returns whether there are no more stamps, so that nobody can write.
+    pub fn are_used_up(&self) -> bool {
+        self.seats.iter().flatten().any(|it| it.sequence() >= SEQUENCE_MAX)
     }
 
     /// Returns the last stamps of a log of this seat; `None` if there are none, so that nothing is known of the log.

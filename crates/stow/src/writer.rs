@@ -128,7 +128,7 @@ impl Writer {
             return Err(StowError::TooLarge { offset, length });
         }
         // All parts of a write have one stamp, so that they are later or earlier than another write as a whole.
-        let stamp = self.state.next_stamp(self.container.seen());
+        let stamp = self.next_stamp()?;
         self.end = self.end.max(offset + length);
         let (count, written) = self.write_stamped(bytes, offset, stamp);
         self.last = offset..offset + count as u64;
@@ -143,6 +143,12 @@ impl Writer {
     /// Returns which bytes of the file its last write has written: all of that write, or those before it failed.
     pub fn last_write(&self) -> Range<u64> {
         self.last.clone()
+    }
+
+    /// Takes a stamp that is later than all that was seen.
+    fn next_stamp(&self) -> Result<Stamp, StowError> {
+        let stamp = self.state.next_stamp(self.container.seen());
+        stamp.ok_or_else(|| StowError::UsedUp { path: self.container.path().into() })
     }
 
     /// Returns how many bytes it has written, and why no more.

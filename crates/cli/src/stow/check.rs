@@ -124,6 +124,10 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
             "container".into(),
             "nothing beside its logs says whose they are; --repair makes them its own".into(),
         ),
+        Problem::UsedUp => (
+            "container".into(),
+            "its stamps are used up: it can be read, and not written; plimsoll stow cp makes another one of it".into(),
+        ),
         Problem::StrayBytes { bytes } => {
             ("anchor".into(), format!("a program wrote {bytes} bytes past the container"))
         }

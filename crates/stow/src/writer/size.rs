@@ -81,7 +81,7 @@ impl Writer {
         &mut self,
         note: impl Fn(&mut OpenSegment, u64) -> Result<bool, Errno>,
     ) -> Result<(), StowError> {
-        let stamp = self.state.next_stamp(self.container.seen());
+        let stamp = self.next_stamp()?;
         self.note_stamped(stamp, note)
     }
 
