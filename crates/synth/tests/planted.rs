@@ -5,6 +5,7 @@ use std::path::Path;
 
 use plimsoll_analyze::{Analysis, Estimate, Frame, Options, Outstanding, Span, summarize};
 use plimsoll_history::{Day, Store};
+use plimsoll_stats::Sample;
 use plimsoll_stats::distribution::binomial_at_least;
 use plimsoll_synth::{Plan, Truth, synthesize};
 
@@ -184,12 +185,6 @@ fn in_standard_errors(estimate: &Estimate, truth: f64) -> Option<f64> {
     Some((estimate.value - truth) / (interval.high - interval.low) * 2.0 * 1.96)
 }
 
-fn mean_and_spread(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
-    (mean, (squares / (values.len() as f64 - 1.0)).sqrt())
-}
-
 /// 90 days of 24 targets, 50 seeds or PLIMSOLL_SEEDS, from 1 or PLIMSOLL_FIRST_SEED on: `cargo test --release -p plimsoll-synth -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes in a release build"]
@@ -219,7 +214,8 @@ fn intervals_hold_the_truth_and_noise_makes_few_claims() {
     }
     for (fact, (count, bias)) in &counts {
         let bias = bias * 100.0;
-        let (mean, spread) = mean_and_spread(&errors[fact]);
+        let errors = Sample::new(errors[fact].clone()).unwrap();
+        let (mean, spread) = (errors.mean(), errors.sd().unwrap_or(f64::NAN));
         println!(
             "{fact}: {count} of {seeds} intervals hold the truth, off by {bias:+.2} % on average, {mean:+.2} standard errors as the intervals tell them, spread {spread:.2}"
         );

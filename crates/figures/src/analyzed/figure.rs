@@ -61,7 +61,11 @@ fn is_plain(shown: &str, estimate: &Estimate) -> bool {
 /// Returns a figure and its interval with as many digits as it takes to tell them apart.
 fn with_more_digits(value: f64, Interval { low, high }: Interval) -> Option<String> {
     let shown = |digits: usize| [value, low, high].map(|it| format!("{it:.digits$}"));
-    let told = (3..=5).map(shown).find(|[value, low, high]| value != low && value != high);
+    // Three digits behind the first one that counts, at least as many as are shown otherwise.
+    let before_point = value.abs().max(1.0).log10() as usize;
+    let told = (3usize.saturating_sub(before_point).max(1)..=5)
+        .map(shown)
+        .find(|[value, low, high]| value != low && value != high);
     told.map(|[value, low, high]| format!("{value} ({low} to {high})"))
 }
 
@@ -90,6 +94,7 @@ mod tests {
         assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.90)");
         assert_eq!(of(2.0, 1.98, 2.04), "2.00 (1.98 to 2.04)");
         assert_eq!(of(0.555, 0.547, 0.565), "0.555 (0.547 to 0.565)");
+        assert_eq!(of(28.24, 28.2, 28.9), "28.24 (28.20 to 28.90)");
         assert_eq!(of(1.003, 0.9991, 1.007), "1.003 (0.999 to 1.007)");
         assert_eq!(of(0.6, 0.58, 0.61), "0.60 (0.58 to 0.61)");
         assert_eq!(of(0.1, 0.0, 0.21), "0.10 (0 to 0.21)");

@@ -43,75 +43,87 @@ fn unusable(frame: &Frame, analysis: &Analysis) -> String {
     }
     let over = limit.map_or("1 PiB in a minute, which nothing reaches", |_| "the limit");
     let impossible = format!(
-        "{} over {over}, and the {} that they claim are not counted",
+        "{} over {over} ({} in all, which are not counted)",
         words::count_is(cleaning.over_limit, "value"),
         bytes(cleaning.dropped as f64)
     );
-    match cleaning.incomplete > cleaning.over_limit {
-        true => format!("{impossible}; in the others {others}"),
-        false => impossible,
+    // One minute may have several such values.
+    match cleaning.incomplete == cleaning.over_limit {
+        true => impossible,
+        false => format!("{impossible}; in the others {others}"),
     }
 }
 
 /// Times that are set apart; nothing where there are none.
 pub fn outages(analysis: &Analysis) -> Option<String> {
-    let all = &analysis.timeline.outages;
+    let all: Vec<&Outage> = analysis.timeline.outages.iter().collect();
     let last = all.last()?;
     let began = moment::rfc3339(last.start * 60_000_000_000);
-    let lasted = |some: &[&Outage]| minutes(some.iter().map(|it| it.minutes as f64).sum());
-    let (flat, unknown): (Vec<&Outage>, Vec<&Outage>) = all.iter().partition(|it| it.flat > 0);
-    let count = match all.len() {
-        1 => {
-            format!("There was an outage of {}, which began {began}.", minutes(last.minutes as f64))
-        }
+    let mut text = match all.len() {
+        1 => format!("There was an outage of {}, which began {began}.", lasted(&all)),
         many => format!(
             "There were {many} outages{}, {} in all, {}; the last began {began} and lasted {}.",
-            alike(all).map_or_else(String::new, |it| format!(" of {} each", minutes(it as f64))),
-            lasted(&all.iter().collect::<Vec<_>>()),
-            apart(all),
+            each(&all).map_or_else(String::new, |it| format!(" of {} each", minutes(it as f64))),
+            lasted(&all),
+            apart(&all),
             minutes(last.minutes as f64)
         ),
     };
-    let of = |some: &[&Outage]| match all.len() {
-        1 => "In it".to_string(),
-        many if some.len() == many => "In all of them".to_string(),
-        _ => format!("In {} of them ({} together)", some.len(), lasted(some)),
-    };
-    let mut text = count;
-    if !unknown.is_empty() {
-        text += &format!(" {} nothing is known of any target.", of(&unknown));
-    }
-    if !flat.is_empty() {
-        text += &format!(
-            " {} targets are known, and no counter moved: storage was down, or nobody used it.",
-            of(&flat)
-        );
+    for (what, is_so) in KINDS {
+        let some: Vec<&Outage> = all.iter().copied().filter(|it| is_so(it)).collect();
+        match some.len() {
+            0 => continue,
+            _ if all.len() == 1 => text += " In it",
+            count if count == all.len() => text += " In all of them",
+            count => text += &format!(" In {count} of them ({} together)", lasted(&some)),
+        }
+        text += &format!(" {what}.");
     }
     Some(
-        text + " These times are left out of all figures but those of servers' processors; `plimsoll analyze` with the part `cleaning` lists them.",
+        text + " Outages are left out of all figures but those of servers' processors; `plimsoll analyze` with the part `cleaning` lists them.",
     )
 }
 
-/// Returns from when on they were, and how far from start to start.
-fn apart(all: &[Outage]) -> String {
-    let starts = all.iter().map(|it| it.start as f64);
-    let days =
-        starts.clone().zip(starts.skip(1)).map(|(one, next)| ((next - one) / 1440.0).round());
-    let (least, most) =
-        days.fold((f64::MAX, 0.0), |it: (f64, f64), day| (it.0.min(day), it.1.max(day)));
-    let first =
-        all.first().map_or_else(String::new, |it| moment::rfc3339(it.start * 60_000_000_000));
-    let first = first.split('T').next().unwrap_or_default();
-    match least == most {
-        true => format!("from {first} on, {} apart", words::count(most as u64, "day")),
-        false => format!("from {first} on, {least} to {most} days apart"),
-    }
+/// What is known of an outage, and whether that is so.
+type Kind = (&'static str, fn(&Outage) -> bool);
+
+const KINDS: [Kind; 3] = [
+    ("nothing is known of any target", |it| it.flat == 0),
+    ("targets are known, and no counter moved: storage was down, or nobody used it", |it| {
+        it.flat == it.minutes
+    }),
+    ("no counter moved for some of the time, and nothing is known of the rest", |it| {
+        it.flat > 0 && it.flat < it.minutes
+    }),
+];
+
+fn lasted(some: &[&Outage]) -> String {
+    minutes(some.iter().map(|it| it.minutes as f64).sum())
 }
 
 /// Returns how many minutes each of them has, if that is the same.
-fn alike(all: &[Outage]) -> Option<u64> {
+fn each(all: &[&Outage]) -> Option<u64> {
     let first = all.first()?.minutes;
     all.iter().all(|it| it.minutes == first).then_some(first)
+}
+
+/// Returns on which day the first of several was, and how far they are apart from start to start.
+fn apart(all: &[&Outage]) -> String {
+    let day = |it: &Outage| (it.start as f64 / 1440.0).floor();
+    let first =
+        all.first().map_or_else(String::new, |it| moment::rfc3339(it.start * 60_000_000_000));
+    let first = first.split('T').next().unwrap_or_default();
+    let days = all.windows(2).map(|two| day(two[1]) - day(two[0]));
+    let (least, most) =
+        days.fold((f64::MAX, 0.0), |it: (f64, f64), day| (it.0.min(day), it.1.max(day)));
+    match (least, most) {
+        (_, 0.0) => format!("all on {first}"),
+        (0.0, _) => format!("from {first} on, up to {} apart", words::count(most as u64, "day")),
+        _ if least == most => {
+            format!("from {first} on, {} apart", words::count(most as u64, "day"))
+        }
+        _ => format!("from {first} on, {least} to {most} days apart"),
+    }
 }
 
 /// Readings that are left out or doubtful; nothing where there are none.
@@ -161,10 +173,10 @@ pub fn more_read(analysis: &Analysis) -> Option<String> {
     }
     if let [Some(read), Some(written)] = directions.each_ref().map(|it| it.mean) {
         text += &format!(
-            " {} {} a minute on average and write {}.",
+            " {}: {} read and {} written a minute on average.",
             match analysis.space.targets.len() {
-                1 => "The target reads".to_string(),
-                many => format!("All {many} targets together read"),
+                1 => "The one target".to_string(),
+                many => format!("All {many} targets together"),
             },
             figure(&read, bytes),
             figure(&written, bytes)
@@ -258,4 +270,31 @@ pub fn below_mean(analysis: &Analysis) -> Option<String> {
         highest(read)?,
         highest(written)?
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outages_are_apart_as_their_days_are() {
+        let at = |days: &[u64]| {
+            let outage = |day: &u64| Outage { start: day * 1440 + 700, minutes: 30, flat: 0 };
+            let all: Vec<Outage> = days.iter().map(outage).collect();
+            apart(&all.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(at(&[20_091, 20_121, 20_151]), "from 2025-01-03 on, 30 days apart");
+        assert_eq!(at(&[20_091, 20_092]), "from 2025-01-03 on, 1 day apart");
+        assert_eq!(at(&[20_091, 20_093, 20_101]), "from 2025-01-03 on, 2 to 8 days apart");
+        assert_eq!(at(&[20_091, 20_091, 20_101]), "from 2025-01-03 on, up to 10 days apart");
+        assert_eq!(at(&[20_091, 20_091]), "all on 2025-01-03");
+    }
+
+    #[test]
+    fn an_outage_is_of_one_kind() {
+        for (flat, kind) in [(0, 0), (30, 1), (10, 2)] {
+            let outage = Outage { start: 0, minutes: 30, flat };
+            assert_eq!(KINDS.map(|it| it.1(&outage)), [0, 1, 2].map(|it| it == kind));
+        }
+    }
 }
