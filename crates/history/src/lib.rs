@@ -21,6 +21,8 @@ mod day;
 mod described;
 mod differences;
 mod error;
+mod field;
+mod group_rows;
 mod import;
 mod import_day;
 mod import_known;
@@ -44,6 +46,7 @@ mod settings;
 mod spread;
 mod store;
 mod stored;
+mod times;
 mod upkeep;
 mod writer;
 

@@ -7,7 +7,8 @@ use plimsoll_table::TableReader;
 use rustix::fs::OFlags;
 
 use crate::described::Described;
-use crate::part::{SERIES_KEY, table};
+use crate::field::table;
+use crate::part::SERIES_KEY;
 use crate::part_rows::{NANOS_PER_MILLI, PartRows};
 use crate::{HistoryError, Series};
 

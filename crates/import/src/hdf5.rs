@@ -13,6 +13,7 @@ use hdf5_reader::{
 use plimsoll_table::without_panic;
 
 use crate::ImportError;
+use crate::unpacking::{EXPANSION_MAX, filters};
 
 /// Largest chunk and largest part of a dataset that is held: a day of 3,000 targets at 5 s is smaller.
 const CHUNK_BYTES_MAX: usize = 512 << 20;
@@ -22,9 +23,6 @@ const CACHE_BYTES: usize = 8 << 20;
 
 /// Values of eight bytes that a dataset may have whatever the size of its file: 1 GiB.
 const VALUES_EASILY: u64 = 1 << 27;
-
-/// DEFLATE makes no more than this of a byte (RFC 1951: 258 bytes in two bits).
-const EXPANSION_MAX: u64 = 1032;
 
 /// Series of a day that a file may have whatever its size, and bytes that one more takes at least: a day of zeros at 5 s is packed into more.
 const SERIES_EASILY: u64 = 1 << 20;
@@ -52,7 +50,8 @@ impl Hdf5 {
             .with_chunk_cache_bytes(CACHE_BYTES)
             .with_max_chunk_bytes(CHUNK_BYTES_MAX)
             .with_max_read_bytes(CHUNK_BYTES_MAX)
-            .with_max_object_header_bytes(8 << 20);
+            .with_max_object_header_bytes(8 << 20)
+            .with_filter_registry(filters(CHUNK_BYTES_MAX));
         let open = || {
             let storage = Arc::new(FileStorage::from_file(file)?);
             Hdf5File::from_storage_with_options(storage, options)

@@ -43,6 +43,7 @@ mod sql_tokens;
 mod sql_value;
 mod sqlite;
 mod tokio;
+mod unpacking;
 mod unshared;
 
 pub use error::ImportError;

@@ -25,11 +25,16 @@ pub use parquet::data_type::ByteArray as Text;
 /// More threads than this have nothing to do: a few columns take most of the time.
 const THREADS_MAX: usize = 4;
 
-/// A Parquet file in the making. Memory is that of one row group.
+/// A Parquet file in the making. Memory is that of one row group, and what the one before became.
 pub struct TableWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     threads: usize,
+    /// The columns of the row group that was written last.
+    last: Vec<Encoded>,
 }
+
+/// A column of a row group as it is in the file.
+type Encoded = (Bytes, ColumnCloseResult);
 
 impl<W: Write + Send> TableWriter<W> {
     /// Begins a file with this table, and `facts` about it in the file's metadata.
@@ -41,7 +46,7 @@ impl<W: Write + Send> TableWriter<W> {
         let properties = Arc::new(table.properties(facts));
         let file = SerializedFileWriter::new(output, schema, properties).map_err(write_error)?;
         let threads = std::thread::available_parallelism().map_or(1, |it| it.get());
-        Ok(TableWriter { file, threads: threads.min(THREADS_MAX) })
+        Ok(TableWriter { file, threads: threads.min(THREADS_MAX), last: Vec::new() })
     }
 
     /// Writes a row group. `fill` is called once for each column, with its number and with what takes its
@@ -53,24 +58,30 @@ impl<W: Write + Send> TableWriter<W> {
         &mut self,
         fill: impl Fn(usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
     ) -> io::Result<()> {
-        self.write_groups(1, |_, column, sink| fill(column, sink))
+        self.write_groups(1, |_, _| false, |_, column, sink| fill(column, sink))
     }
 
     /// Writes several row groups, whose columns are filled at the same time: `fill` gets the number of the group, too. All of them are in memory at once.
+    /// A column that `is_same`, by numbers of group and column, has the very values that it had in the group before (also if that was written by another call), and is not filled.
     ///
     /// # Errors
     /// As [`TableWriter::write_group`].
     pub fn write_groups(
         &mut self,
         groups: usize,
+        is_same: impl Fn(usize, usize) -> bool + Sync,
         fill: impl Fn(usize, usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
     ) -> io::Result<()> {
-        let mut encoded = self.encode_all(groups, &fill)?.into_iter();
+        let mut encoded = self.encode_all(groups, &is_same, &fill)?.into_iter();
         let columns = self.file.schema_descr().num_columns();
         for _ in 0..groups {
+            let filled = encoded.by_ref().take(columns).enumerate();
+            let all: Option<Vec<Encoded>> =
+                filled.map(|(at, own)| own.or_else(|| self.last.get(at).cloned())).collect();
+            self.last = all.ok_or_else(|| io::Error::other("no row group is before the first"))?;
             let mut group = self.file.next_row_group().map_err(write_error)?;
-            for (bytes, close) in encoded.by_ref().take(columns) {
-                group.append_column(&bytes, close).map_err(write_error)?;
+            for (bytes, close) in &self.last {
+                group.append_column(bytes, close.clone()).map_err(write_error)?;
             }
             group.close().map_err(write_error)?;
         }
@@ -96,12 +107,13 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Returns the columns of all groups, one group after the other.
+    /// Returns the columns of all groups, one group after the other; nothing for those that are the same as in the group before.
     fn encode_all(
         &self,
         groups: usize,
+        is_same: &(impl Fn(usize, usize) -> bool + Sync),
         fill: &(impl Fn(usize, usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync),
-    ) -> io::Result<Vec<(Bytes, ColumnCloseResult)>> {
+    ) -> io::Result<Vec<Option<Encoded>>> {
         let (columns, properties) = (self.file.schema_descr().columns(), self.file.properties());
         let next = AtomicUsize::new(0);
         let work = || {
@@ -112,10 +124,14 @@ impl<W: Write + Send> TableWriter<W> {
                 let (index, group) = (next / groups.max(1), next % groups.max(1));
                 let Some(column) = columns.get(index) else { return done };
                 let place = group * columns.len() + index;
-                done.push((place, encode(column, properties, |sink| fill(group, index, sink))));
+                let encoded = match is_same(group, index) {
+                    true => Ok(None),
+                    false => encode(column, properties, |sink| fill(group, index, sink)).map(Some),
+                };
+                done.push((place, encoded));
             }
         };
-        let mut encoded: Vec<(usize, Encoded)> = std::thread::scope(|scope| {
+        let mut encoded: Vec<(usize, io::Result<Option<Encoded>>)> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(work)).collect();
             let mut all = work();
             for other in others {
@@ -131,13 +147,11 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-type Encoded = io::Result<(Bytes, ColumnCloseResult)>;
-
 fn encode(
     column: &ColumnDescPtr,
     properties: &WriterPropertiesPtr,
     fill: impl FnOnce(&mut ColumnSink<'_>) -> io::Result<()>,
-) -> Encoded {
+) -> io::Result<Encoded> {
     let mut buffer = TrackedWrite::new(Vec::new());
     let pages = Box::new(SerializedPageWriter::new(&mut buffer));
     let writer = get_column_writer(column.clone(), properties.clone(), pages);

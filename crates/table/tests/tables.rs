@@ -315,12 +315,16 @@ fn numbers_in_runs_come_back_and_groups_know_their_ends() {
         &[(3, 1000)],
         &[(1, 1), (2, 1), (1, 1), (9, 1)],
     ];
-    let written = writer.write_groups(groups.len(), |group, column, sink| {
-        groups[group].iter().try_for_each(|(number, times)| match column {
-            0 => sink.repeat_number(*number as i64, *times),
-            _ => sink.repeat_number(*number as i32, *times),
-        })
-    });
+    let written = writer.write_groups(
+        groups.len(),
+        |_, _| false,
+        |group, column, sink| {
+            groups[group].iter().try_for_each(|(number, times)| match column {
+                0 => sink.repeat_number(*number as i64, *times),
+                _ => sink.repeat_number(*number as i32, *times),
+            })
+        },
+    );
     written.unwrap();
     writer.finish().unwrap();
     let expected: Vec<u64> = groups
