@@ -11,8 +11,11 @@ use crate::support::recording::{calls, processes, record};
 /// Three ranks, which this shell launches; each writes to a file that is named after its run. With a script between a launcher and its ranks
 /// where `around` says so.
 fn launch(folder: &Path, run: &str, around: &str) -> Outcome {
+    launch_by(Command::new("sh"), folder, run, around)
+}
+
+fn launch_by(mut shell: Command, folder: &Path, run: &str, around: &str) -> Outcome {
     let inner = record(Path::new("rec"));
-    let mut shell = Command::new("sh");
     let script = format!(
         "failed=0; for rank in 0 1 2; do PMI_RANK=$rank {around} \"$@\" || failed=$?; done; exit $failed"
     );
@@ -43,4 +46,63 @@ fn all_ranks_of_the_next_run_are_refused() {
         assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
         assert!(!folder.path().join("second").exists(), "no rank of it ran");
     }
+}
+
+/// Runs a command as the first process of a container, as far as that matters here: it has the number 1. Nothing if that is not possible.
+fn in_container() -> Option<Command> {
+    let command = || {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]);
+        command
+    };
+    let is_possible = command().arg("true").status().is_ok_and(|it| it.success());
+    if !is_possible {
+        eprintln!("SKIPPED: needs unshare with namespaces of users and processes");
+    }
+    is_possible.then(command)
+}
+
+/// A launcher has the same number in each container: the second run was written into the first one's recording.
+#[test]
+fn the_next_run_in_a_container_is_another_one() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (run, status) in [("first", 0), ("second", 2)] {
+        let Some(mut container) = in_container() else { return };
+        container.arg("sh");
+        let outcome = launch_by(container, folder.path(), run, "");
+        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    }
+    let recorded = processes(&folder.path().join("rec"));
+    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
+    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+}
+
+/// Programs that begin in the same second, each the first of its container, were one recording.
+#[test]
+fn programs_of_several_containers_are_recorded_apart() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let mut running = Vec::new();
+    for number in 0..4 {
+        let Some(mut container) = in_container() else { return };
+        let inner = record(Path::new("unused"));
+        container.arg(inner.get_program()).args(["record", "--", "sh", "-c"]);
+        container.arg(format!("echo 1 >> of{number}")).current_dir(folder.path());
+        for (name, value) in inner.get_envs() {
+            container.env(name, value.unwrap_or_default());
+        }
+        running.push(container.spawn().unwrap());
+    }
+    running.iter_mut().for_each(|it| assert!(it.wait().unwrap().success()));
+    let mut recorded: Vec<Vec<u64>> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .filter(|it| it.is_dir())
+        .map(|it| {
+            (0..4).map(|of| calls(&processes(&it), Op::Write, &format!("/of{of}")).0).collect()
+        })
+        .collect();
+    recorded.sort();
+    let expected: [Vec<u64>; 4] =
+        [vec![0, 0, 0, 1], vec![0, 0, 1, 0], vec![0, 1, 0, 0], vec![1, 0, 0, 0]];
+    assert_eq!(recorded, expected);
 }

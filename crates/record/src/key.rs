@@ -1,11 +1,12 @@
 //! What processes of one run have in common, from the launcher's variables.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use plimsoll_trace::variables;
+use plimsoll_trace::{StatLine, variables};
 
 /// Returns the launcher's run, or else the batch system's job, with the step within it where that is counted.
 pub fn job() -> Option<String> {
@@ -35,17 +36,24 @@ pub fn rank() -> Option<u32> {
     variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// Returns a name for the run: the job, or else the time and the process. Ranks of a launcher that
-/// names no job (MPICH's) share their launcher on this node.
-pub fn of_this_run() -> String {
-    if let Some(job) = job() {
-        return job;
-    }
-    if rank().is_some() {
-        return format!("launcher{}", launcher());
-    }
+/// Returns what all processes of this run know it by, and those of no other: the job, or else their launcher on this node (MPICH's names no job). Nothing for a process that nobody launched
+/// with others.
+pub fn of_this_run() -> Option<String> {
+    job().or_else(|| rank().map(|_| of_launcher(launcher())))
+}
+
+/// Returns a name for what a process records that nobody launched with others. In containers others may have the same.
+pub fn of_this_process() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
     format!("{now}-{}", std::process::id())
+}
+
+/// Numbers of processes come again, in containers soon: a launcher is known by when it began, and where it has its number, too.
+fn of_launcher(process: u32) -> String {
+    let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    let began = StatLine::parse(&stat).map_or(0, |it| it.start_ticks);
+    let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |it| it.ino());
+    format!("launcher{process}-{began}-{namespace}")
 }
 
 /// How many scripts may stand between a launcher and its rank.

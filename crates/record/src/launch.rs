@@ -48,6 +48,9 @@ pub struct Prepared {
     told: Option<String>,
 }
 
+/// Recordings of one second, each of a container of its own, whose processes have the same number.
+const ALIKE_MAX: u32 = 1000;
+
 /// The longest list of globs that the library can hold, in bytes.
 pub(crate) const GLOBS_BYTES_MAX: usize = 4095;
 
@@ -58,8 +61,7 @@ impl Launch<'_> {
     /// If there is no library, no directory or no spool that can be used, or if the directory holds another recording.
     pub fn prepare(&self) -> Result<Prepared, RecordError> {
         let library = library()?;
-        let directory = directory::make(&self.directory(), self.is_shared())?;
-        let id = marker::join(&directory, self.program, self.arguments, self.is_shared())?;
+        let (directory, id) = self.begin()?;
         let spool = spool::choose(directory.path(), self.spool, &Machine::host())?;
         let mut command = Command::new(self.program);
         command.args(self.arguments);
@@ -74,16 +76,34 @@ impl Launch<'_> {
         Ok(Prepared { command, directory, spool, told })
     }
 
-    fn directory(&self) -> PathBuf {
-        if let Some(directory) = self.directory {
-            return directory.to_path_buf();
+    /// Begins the recording, or joins it. Returns its directory and its id.
+    fn begin(&self) -> Result<(Directory, Option<String>), RecordError> {
+        if let Some(path) = self.directory {
+            return self.begin_in(path);
         }
         if let Some(around) = key::recording_around() {
-            return around;
+            return self.begin_in(&around);
         }
         let name = Path::new(self.program).file_name().unwrap_or(self.program).to_string_lossy();
-        let name = format!("plimsoll-{}-{}", key::clean(&name), key::of_this_run());
-        not_of_others(&name)
+        let name = format!("plimsoll-{}", key::clean(&name));
+        if let Some(run) = key::of_this_run() {
+            return self.begin_in(&not_of_others(&format!("{name}-{run}")));
+        }
+        let name = format!("{name}-{}", key::of_this_process());
+        let mut begun = self.begin_in(&not_of_others(&name));
+        for number in 2..=ALIKE_MAX {
+            if !matches!(begun, Err(RecordError::Another { .. })) {
+                break;
+            }
+            begun = self.begin_in(&not_of_others(&format!("{name}-{number}")));
+        }
+        begun
+    }
+
+    fn begin_in(&self, path: &Path) -> Result<(Directory, Option<String>), RecordError> {
+        let directory = directory::make(path, self.is_shared())?;
+        let id = marker::join(&directory, self.program, self.arguments, self.is_shared())?;
+        Ok((directory, id))
     }
 
     fn is_shared(&self) -> bool {

@@ -30,7 +30,9 @@ pub(crate) fn join(
     is_shared: bool,
 ) -> Result<Option<String>, RecordError> {
     let failed = |action| RecordError::io(action, &directory.path().join(NAME));
-    let (key, id) = (key::of_this_run(), random_hex(8).map_err(failed("create"))?);
+    let id = random_hex(8).map_err(failed("create"))?;
+    // Nobody else has that of one that was not launched with others.
+    let key = key::of_this_run().unwrap_or_else(|| id.clone());
     let mode = if is_shared { 0o644 } else { 0o600 };
     match publish(directory, NAME, &text(&id, &key, program, arguments), mode) {
         Ok(()) => Ok(Some(id)),
