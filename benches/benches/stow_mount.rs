@@ -48,7 +48,7 @@ fn main() -> Result<()> {
         [("past the kernel's cache", Caching::Never), ("through it", Caching::Always)]
     {
         println!("{name}");
-        let mounted = mount(&data, &point, Vec::new(), caching)?;
+        let mounted = mount(&data, &point, Vec::new(), caching, None)?;
         let large = [4 << 10, 47 << 10, MIB].map(|record| (record, MIB));
         let small = [4 << 10, 32 << 10, 128 << 10].map(|call| (47 << 10, call));
         let measured = large.into_iter().chain(small).try_for_each(|(record, call)| {

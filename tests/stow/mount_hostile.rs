@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
-use plimsoll_stow::{Container, ListedLog};
+use plimsoll_stow::{Container, ListedLog, Placement, Target, Writer};
 
 use super::Place;
 use super::mount::shell;
@@ -45,6 +46,28 @@ fn a_container_cannot_take_all_descriptors_by_growing() {
     assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
     fs::write(&manifest, few).unwrap();
     assert!(fs::read(view.at("box")).unwrap() == bytes);
+}
+
+/// The attack: a container of so many records that to put them in order takes more memory than the server may have.
+#[test]
+fn a_container_of_too_many_records_does_not_end_the_server() {
+    let place = Place::new(1);
+    fs::create_dir(place.path().join("data")).unwrap();
+    fs::write(place.path().join("data/plain"), "words").unwrap();
+    let target = Target { name: "ost0".into(), path: place.storage.targets[0].clone() };
+    let path = place.path().join("data/gift");
+    let container = Arc::new(Container::create(&path, &[target]).unwrap());
+    let mut writer = Writer::open(container, Placement::Striped).unwrap();
+    // Not side by side, so that each is a record of its own.
+    (0..400_000).for_each(|number| writer.write_at(b"x", number * 2).unwrap());
+    writer.close().unwrap();
+    fs::remove_file(path.join("index")).unwrap();
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "400MiB");
+    let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
+    let too_large = Some(rustix::io::Errno::FBIG.raw_os_error());
+    assert_eq!(fs::metadata(view.at("gift")).unwrap_err().raw_os_error(), too_large);
+    assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
 }
 
 /// The attack: a container whose logs are in the mount itself, by whatever name, from the beginning or once it was looked at.

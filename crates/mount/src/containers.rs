@@ -30,11 +30,15 @@ const MANY_LOGS: usize = 64;
 const RECENT_PART: u64 = 4;
 const LOGS_PART: u64 = 2;
 
+/// The part of the server's memory that reading one container takes at most: putting it in order takes as much again, and the server goes on for the others.
+const MEMORY_PART: u64 = 8;
+
 /// Opens containers.
 #[derive(Debug)]
 pub struct Containers {
     targets: Vec<Target>,
     logs_max: usize,
+    memory_max: u64,
     known: Mutex<Known>,
     /// Held by who opens a container of many logs: one at a time, so that several take no more descriptors than there are.
     opening_many: Mutex<()>,
@@ -85,14 +89,15 @@ impl std::fmt::Debug for OpenContainer {
 }
 
 impl Containers {
-    /// Targets that are named are looked for at these paths.
-    pub fn new(targets: Vec<Target>) -> Self {
+    /// Targets that are named are looked for at these paths. The process takes no more memory than this.
+    pub fn new(targets: Vec<Target>, memory: Option<usize>) -> Self {
         let all = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let part = |part: u64| usize::try_from(all / part).unwrap_or(usize::MAX);
         let descriptors_max = part(RECENT_PART);
         let known = Mutex::new(Known { descriptors_max, ..Known::default() });
         let (logs_max, opening_many) = (part(LOGS_PART), Mutex::default());
-        Containers { targets, logs_max, known, opening_many }
+        let memory_max = memory.map_or(u64::MAX, |it| it as u64 / MEMORY_PART);
+        Containers { targets, logs_max, memory_max, known, opening_many }
     }
 
     /// Returns what is in a container by now.
@@ -124,8 +129,9 @@ impl Containers {
     }
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, StowError> {
-        let container = Container::open_in(directory, &self.targets)?;
-        let container = Arc::new(container.within_logs(self.logs_max));
+        let container = Container::open_in(directory, &self.targets)?.within_limits();
+        let memory = container.memory_max().min(self.memory_max);
+        let container = Arc::new(container.within_memory(memory).within_logs(self.logs_max));
         let logs = container.logs()?;
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
         let one_at_a_time = (logs.len() > MANY_LOGS)

@@ -80,7 +80,8 @@ pub struct Mounted {
     number: u64,
 }
 
-/// Shows a directory at a mount point to this user alone, read-only, until it is unmounted. Logs are looked for on these targets, and where they were.
+/// Shows a directory at a mount point to this user alone, read-only, until it is unmounted. Logs are looked for on these targets, and where they were. No container takes more than a part
+/// of the memory that this process may have.
 ///
 /// # Errors
 /// If it cannot be mounted there.
@@ -89,6 +90,7 @@ pub fn mount(
     point: &Path,
     targets: Vec<Target>,
     caching: Caching,
+    memory: Option<usize>,
 ) -> Result<Mounted, MountError> {
     let source = |cause| MountError::Source { path: path.into(), cause };
     // Another user's link would have this user show what only this user can reach.
@@ -105,7 +107,7 @@ pub fn mount(
         return Err(MountError::Inside { path: root.path().into(), point });
     }
     require_free(&free).map_err(refused)?;
-    let containers = Arc::new(Containers::new(targets));
+    let containers = Arc::new(Containers::new(targets, memory));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
     let habits = Arc::new(Habits::new(caching, memory));

@@ -15,7 +15,7 @@ mod run;
 mod signals;
 mod terminal;
 
-pub use memory_limit::{LimitedMemory, limit_memory};
+pub use memory_limit::{LimitedMemory, limit_memory, memory_limit};
 pub use own_arguments::hide_last_arguments;
 pub use run::run_to_end;
 pub use signals::{ASK_TO_END, leave_end_to_coordinator, outlive_limit_of_file_size};

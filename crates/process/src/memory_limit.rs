@@ -26,6 +26,11 @@ pub fn limit_memory(most_bytes: usize, last_words: String) {
     }
 }
 
+/// Returns the most memory that the process may take, if there is a limit.
+pub fn memory_limit() -> Option<usize> {
+    Some(MOST.load(Ordering::Relaxed)).filter(|most| *most < usize::MAX)
+}
+
 /// Returns what the system's allocator takes for so many bytes: a head, and whole units of 16, two at least (malloc(3) of glibc on
 /// 64 bits; others take about as much).
 fn taken_for(bytes: usize) -> usize {

@@ -31,7 +31,8 @@ pub fn open(path: &CStr, flags: c_int, targets: &[&CStr]) -> Result<Box<Handle>,
     }
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let targets: Vec<Target> = targets.iter().map(|it| target(it)).collect::<Result<_, _>>()?;
-    let container = Arc::new(find(path, &targets, has(CREATE), has(EXCLUSIVE))?);
+    let container = find(path, &targets, has(CREATE), has(EXCLUSIVE))?;
+    let container = Arc::new(container.within_limits());
     let mut writer = None;
     if has(WRITE) {
         let mut opened = Writer::open(container.clone(), Placement::default())?;

@@ -18,8 +18,9 @@ const FIRST_BYTES: usize = 4096;
 const QUICKLY_READ: u64 = 16 << 20;
 const PACKED_MAX: u64 = 20;
 
-/// Most parts that are told at once: an index that claims more is not believed.
-const PARTS_MAX: usize = 1 << 26;
+/// Most parts that are told at once, and the memory that each may take until it is read: an index that claims more is not believed.
+const PARTS_MAX: u64 = 1 << 26;
+const BYTES_OF_PART: u64 = 128;
 
 /// An open index.
 pub struct IndexFile {
@@ -28,6 +29,7 @@ pub struct IndexFile {
     runs: Blocks<ReachingRun>,
     singles: Blocks<Extent>,
     bytes: u64,
+    parts_max: usize,
 }
 
 /// The blocks of one kind.
@@ -86,7 +88,8 @@ impl IndexFile {
         let head = IndexHead::decode(&first, bytes)?;
         let (runs, end) = Blocks::at(length as u64, &head.runs, RUN_BYTES);
         let (singles, _) = Blocks::at(end, &head.singles, SINGLE_BYTES);
-        Ok(IndexFile { file, head, runs, singles, bytes })
+        let parts_max = PARTS_MAX.min(memory_max / BYTES_OF_PART) as usize;
+        Ok(IndexFile { file, head, runs, singles, bytes, parts_max })
     }
 
     /// Returns its beginning.
@@ -100,6 +103,11 @@ impl IndexFile {
         (fences * (size_of::<Fence>() + size_of::<u64>() + size_of::<OnceLock<()>>())) as u64
     }
 
+    /// Returns how many bytes of the file can be read at a time within the memory: a small index can claim that every other one is a part.
+    pub fn bytes_at_a_time(&self) -> usize {
+        self.parts_max.saturating_mul(2).max(1)
+    }
+
     /// Returns its bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -110,8 +118,8 @@ impl IndexFile {
     /// # Errors
     /// If a block that is needed is not what was written.
     pub fn of(&self, range: Range<u64>) -> Result<Vec<Extent>, DamagedIndex> {
-        let mut parts =
-            Parts { left: range.end.saturating_sub(range.start), range, found: Vec::new() };
+        let left = range.end.saturating_sub(range.start);
+        let mut parts = Parts { left, range, found: Vec::new(), most: self.parts_max };
         if parts.left == 0 {
             return Ok(parts.found);
         }
@@ -258,6 +266,7 @@ struct Parts {
     found: Vec<Extent>,
     /// Bytes of the range that no part has yet: parts that take more overlap.
     left: u64,
+    most: usize,
 }
 
 impl Parts {
@@ -266,7 +275,7 @@ impl Parts {
         let (start, end) = (it.start.max(self.range.start), it.end().min(self.range.end));
         let Some(length) = end.checked_sub(start).filter(|it| *it > 0) else { return Ok(()) };
         self.left = self.left.checked_sub(length).ok_or(DamagedIndex)?;
-        if self.found.len() >= PARTS_MAX {
+        if self.found.len() >= self.most {
             return Err(DamagedIndex);
         }
         let position = it.position + (start - it.start);

@@ -325,3 +325,20 @@ fn what_needs_too_much_memory_is_not_read() {
     let error = open(800_000).map(|it| it.size()).unwrap_err();
     assert!(error.to_string().contains("too large"), "{error}");
 }
+
+/// A small index can claim any number of parts: as many are told at a time as there is memory for.
+#[test]
+fn what_an_index_tells_is_read_within_the_memory() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let made = container(folder.path(), 1);
+    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
+    (0..5000).for_each(|cell| writer.write_at(&[7], 2 * cell).unwrap());
+    drop(writer);
+    write_index(&made).unwrap();
+    let open = Container::open(made.path(), &targets(folder.path(), 1)).unwrap();
+    let reader = Reader::open(Arc::new(open.within_memory(100_000))).unwrap();
+    let mut bytes = [1; 10_000];
+    assert_eq!(reader.read_at(&mut bytes, 0).unwrap(), 9_999);
+    assert!(bytes[..9_999].iter().enumerate().all(|(at, it)| *it == [7, 0][at % 2]));
+    assert_eq!(reader.read_at(&mut bytes, 9_000).unwrap(), 999);
+}

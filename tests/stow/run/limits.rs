@@ -171,3 +171,41 @@ fn a_container_that_takes_too_much_memory_is_refused_and_ends_no_program() {
     let shown = looks("unlimited");
     assert!(shown.stdout.contains("799999"), "{} {}", shown.stdout, shown.stderr);
 }
+
+/// The attack: a container of many logs, which takes all descriptors of whoever opens it.
+#[test]
+fn a_container_of_many_logs_leaves_descriptors_to_the_program() {
+    let stowed = Stowed::new();
+    let target = Target { name: "ost0".into(), path: stowed.storage.targets[0].clone() };
+    let container = Arc::new(Container::create(&stowed.at("gift"), &[target]).unwrap());
+    // At the same time, so that some have logs of their own.
+    let open = || Writer::open(container.clone(), Placement::Striped).unwrap();
+    let mut writers: Vec<Writer> = (0..40).map(|_| open()).collect();
+    (0..).zip(&mut writers).for_each(|(it, writer)| writer.write_at(b"x", it).unwrap());
+    writers.into_iter().for_each(|it| it.close().unwrap());
+    assert!(container.logs().unwrap().len() >= 8);
+    let script = |most: u32| {
+        format!(
+            "import os, resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
+try: print(os.stat('gift').st_size, len(open('gift', 'rb').read()))
+except OSError as error: print(os.strerror(error.errno))
+print(len(os.listdir('/proc/self/fd')) < {most} // 2)"
+        )
+    };
+    assert_eq!(stowed.python(&script(28)), "Too many open files in system\nTrue\n");
+    assert_eq!(stowed.python(&script(400)), "40 40\nTrue\n");
+}
+
+/// The attack: a container of some bytes that claims to be a long file, which a program maps.
+#[test]
+fn a_mapping_of_holes_takes_no_memory() {
+    let stowed = Stowed::new();
+    let script = "import mmap, os, resource
+fd = os.open('f', os.O_CREAT | os.O_RDWR)
+os.write(fd, b'first'); os.pwrite(fd, b'between', 1 << 30); os.truncate(fd, 3 << 30)
+memory = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+assert memory[:6] == b'first\\0' and memory[(1 << 30) - 1:(1 << 30) + 8] == b'\\0between\\0'
+assert memory[-1] == memory[2 << 30] == 0 and len(memory) == 3 << 30
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 200_000)";
+    assert_eq!(stowed.python(script), "True\n");
+}

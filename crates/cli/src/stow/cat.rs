@@ -87,13 +87,8 @@ pub fn each_part(reader: &Reader, mut take: impl FnMut(FilePart) -> Result<()>) 
             let most = (stretch.end - offset).min(BLOCK_BYTES as u64) as usize;
             // Compared with its checksums, also where it is in a hole of a log.
             let count = read_block(reader, &mut bytes[..most], offset)?;
-            let range = offset..offset + count as u64;
-            let part = match reader.is_unstored(range.clone()) {
-                true => FilePart::Hole(range.clone()),
-                false => FilePart::Data(&bytes[..count], offset),
-            };
-            take(part).context("cannot write")?;
-            offset = range.end;
+            each_stored(reader, &bytes[..count], offset, &mut take).context("cannot write")?;
+            offset += count as u64;
         }
     }
     // Where something is missing, the file may go on: this says so.
@@ -101,6 +96,42 @@ pub fn each_part(reader: &Reader, mut take: impl FnMut(FilePart) -> Result<()>) 
         0 => Ok(offset),
         _ => anyhow::bail!("it grows while it is read"),
     }
+}
+
+/// Pages that a hole of a log may have.
+const PAGE_BYTES: usize = 4096;
+
+/// Hands over bytes that were read, as holes what no target keeps of them. A file system may call a hole what has just been written (OpenZFS, issue 15526): what is not zeros is data
+/// whatever it says.
+fn each_stored(
+    reader: &Reader,
+    bytes: &[u8],
+    offset: u64,
+    take: &mut impl FnMut(FilePart) -> Result<()>,
+) -> Result<()> {
+    let mut start = offset;
+    let mut is_hole = |page: &[u8]| {
+        let range = start..start + page.len() as u64;
+        start = range.end;
+        is_zeros(page) && reader.is_unstored(range)
+    };
+    let pages: Vec<(bool, usize)> =
+        bytes.chunks(PAGE_BYTES).map(|page| (is_hole(page), page.len())).collect();
+    let mut place = 0;
+    for some in pages.chunk_by(|one, next| one.0 == next.0) {
+        let (from, length) = (place, some.iter().map(|it| it.1).sum::<usize>());
+        place += length;
+        let begins = offset + from as u64;
+        take(match some[0].0 {
+            true => FilePart::Hole(begins..begins + length as u64),
+            false => FilePart::Data(&bytes[from..place], begins),
+        })?;
+    }
+    Ok(())
+}
+
+fn is_zeros(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |all, byte| all | byte) == 0
 }
 
 /// Reads a block; where that fails, the part of it that can be read.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use plimsoll_mount::{Caching, MountError, mount, unmount, unmount_if_dead, whole_point};
+use plimsoll_process::memory_limit;
 
 use super::targets::LogTargets;
 use crate::interruption::Interruption;
@@ -73,7 +74,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (_, true) => Caching::Always,
         _ => Caching::Again,
     };
-    let mounted = mount(&arguments.directory, &arguments.mountpoint, targets, caching);
+    let mounted =
+        mount(&arguments.directory, &arguments.mountpoint, targets, caching, memory_limit());
     let mounted = mounted.map_err(with_hint)?;
     if let Err(problem) = &keeper {
         output::message(&format!("warning: if this program is killed, the mount stays: {problem}"));

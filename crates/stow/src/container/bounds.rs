@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use rustix::system::sysinfo;
 
 use super::{Container, Way};
 use crate::StowError;
@@ -12,6 +14,11 @@ use crate::manifest::LOGS_MAX;
 
 /// Longest wait for a container that was not named, but is one of many in a directory.
 const WAIT_FOR_ONE_OF_MANY: Duration = Duration::from_millis(500);
+
+/// The parts of what a process has that reading a container takes at most, and the most memory whatever that is.
+const SHARE_OF_MEMORY: u64 = 8;
+const SHARE_OF_DESCRIPTORS: u64 = 4;
+const MEMORY_MAX: u64 = 8 << 30;
 
 /// What a reader of a container may do at most.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +52,19 @@ impl Container {
         Container { bounds: Bounds { logs, ..self.bounds }, ..self }
     }
 
+    /// Has readers take no more than a part of what the machine and its limits give this process, of memory and of descriptors: what lies in a directory would end it otherwise. Putting
+    /// records in order takes as much memory again, and the rest is the program's.
+    #[must_use]
+    pub fn within_limits(self) -> Self {
+        let facts = sysinfo();
+        let machine = u64::from(facts.mem_unit).saturating_mul(facts.totalram as u64);
+        let limits = [Resource::As, Resource::Data].map(|it| getrlimit(it).current);
+        let memory = limits.into_iter().flatten().fold(machine, u64::min) / SHARE_OF_MEMORY;
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let logs = usize::try_from(descriptors / SHARE_OF_DESCRIPTORS).unwrap_or(usize::MAX);
+        self.within_memory(memory.min(MEMORY_MAX)).within_logs(logs.min(LOGS_MAX))
+    }
+
     /// Has readers wait for nobody who keeps them out: whoever holds each of many containers would be waited for as often.
     #[must_use]
     pub fn without_waiting(self) -> Self {
@@ -63,7 +83,7 @@ impl Container {
     }
 
     /// Returns the bytes of memory that a reader takes at most, about.
-    pub(crate) fn memory_max(&self) -> u64 {
+    pub fn memory_max(&self) -> u64 {
         self.bounds.memory
     }
 

@@ -29,6 +29,20 @@ impl Reader {
         if self.read_within_part(bytes, offset).is_some() {
             return Ok(bytes.len());
         }
+        let most = self.index.as_ref().map_or(usize::MAX, |it| it.bytes_at_a_time());
+        let mut length = 0;
+        for some in bytes.chunks_mut(most) {
+            let wanted = some.len();
+            let got = self.read_some_at(some, offset + length as u64)?;
+            length += got;
+            if got < wanted {
+                break;
+            }
+        }
+        Ok(length)
+    }
+
+    fn read_some_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
         let Some((parts, length)) = self.parts(bytes, offset)? else {
             return self.scanned()?.read_at(bytes, offset);
         };

@@ -75,10 +75,43 @@ fn fill(copy: &OwnedFd, reader: &Reader, offset: u64, length: usize) -> Result<(
     let memory = memory.map_err(number)?;
     // SAFETY: as many bytes were mapped just now.
     let bytes = unsafe { core::slice::from_raw_parts_mut(memory.cast::<u8>(), length) };
-    let done = reader.read_at(bytes, offset).map(|_| ()).map_err(told);
+    let done = put_data(reader, bytes, offset);
     // SAFETY: mapped just now, and nobody else knows of it.
     let _ = unsafe { munmap(memory, length) };
     done
+}
+
+/// Bytes that are read before they are put into the copy.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Fills zeros with what the file holds. Pages that are nothing but zeros are left alone: they take no memory, however many of them a small container claims. Where there is a whole block
+/// of them, the rest of a hole is passed over.
+fn put_data(reader: &Reader, bytes: &mut [u8], offset: u64) -> Result<(), c_int> {
+    let (mut block, end) = (vec![0; BLOCK_BYTES], offset + bytes.len() as u64);
+    let mut place = offset;
+    while place < end {
+        let most = (end - place).min(BLOCK_BYTES as u64) as usize;
+        let count = reader.read_at(&mut block[..most], place).map_err(told)?;
+        let into = bytes[(place - offset) as usize..].chunks_mut(PAGE_BYTES);
+        let mut has_data = false;
+        for (page, into) in block[..count].chunks(PAGE_BYTES).zip(into) {
+            if page.iter().fold(0, |all, byte| all | byte) != 0 {
+                into[..page.len()].copy_from_slice(page);
+                has_data = true;
+            }
+        }
+        if count == 0 {
+            break;
+        }
+        place += count as u64;
+        if !has_data
+            && let Some(stretch) = reader.stretch_from(place).map_err(told)?
+            && stretch.is_hole
+        {
+            place = stretch.end;
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether memory that a program wants to have larger is such a copy: what follows in the file is not in it. Looked up among all mappings (proc_pid_maps(5)), as

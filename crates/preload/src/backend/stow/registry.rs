@@ -12,8 +12,6 @@ use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, Container};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
-use rustix::process::{Resource, getrlimit};
-use rustix::system::sysinfo;
 
 use super::entry::{Entry, Key, Used};
 use super::{names, number, settings};
@@ -21,21 +19,6 @@ use crate::backend::Answer;
 use crate::lock::Lock;
 use crate::sys;
 use crate::thread::Serving;
-
-/// Bytes of memory that reading a container takes at most.
-const MEMORY_MAX: u64 = 8 << 30;
-
-/// The part of what the machine or a limit gives that reading a container takes at most: putting its records in order takes as much again, and
-/// the rest is the program's.
-const SHARE: u64 = 8;
-
-/// Returns how many bytes of memory reading a container takes at most. Beyond that, what lies in a directory would end the program.
-fn memory_max() -> u64 {
-    let facts = sysinfo();
-    let machine = u64::from(facts.mem_unit).saturating_mul(facts.totalram as u64);
-    let limits = [Resource::As, Resource::Data].map(|it| getrlimit(it).current);
-    MEMORY_MAX.min(limits.into_iter().flatten().fold(machine, u64::min) / SHARE)
-}
 
 struct Registry {
     lock: Lock,
@@ -147,7 +130,7 @@ pub fn open_in(directory: Directory, key: Key) -> Result<Container, c_int> {
     let targets = settings::get().map_or(&[][..], |it| &it.targets);
     let container = Container::open_in(directory, targets);
     let container = container.map_err(|error| number(error.errno()))?;
-    Ok(container.within_memory(memory_max()))
+    Ok(container.within_limits())
 }
 
 /// Adds a container, unless another thread was quicker.
