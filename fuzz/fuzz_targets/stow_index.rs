@@ -2,8 +2,10 @@
 #![no_main]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_stow::index::{Fence, IndexHead, IndexedLog, RUNS_PER_BLOCK, SINGLES_PER_BLOCK};
@@ -26,9 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
     let runs = bytes.len() / RUN_BYTES;
     let (runs, singles) = bytes.split_at(RUN_BYTES * runs.min(count as usize));
     let singles = &singles[..singles.len() - singles.len() % SINGLE_BYTES];
-    let head = IndexHead {
+    let head = |marker| IndexHead {
         container: Id::parse(ID).unwrap(),
         node: Id::from_bytes([0; 16]),
+        marker,
         size: 1 << 20,
         stamp: Stamp { sequence: 1, seat: 1 },
         logs: vec![IndexedLog { size: 4096, intended: 0, highest: 0 }],
@@ -36,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
         singles: fences(singles, SINGLE_BYTES, SINGLES_PER_BLOCK),
     };
     let folder = std::env::temp_dir().join(format!("plimsoll-fuzz-index-{}", std::process::id()));
-    read(&folder, &[&head.encode(), runs, singles].concat());
+    read(&folder, |marker| [&head(marker).encode(), runs, singles].concat());
     let _ = fs::remove_dir_all(&folder);
 });
 
@@ -51,18 +54,27 @@ fn fences(bytes: &[u8], each: usize, most: usize) -> Vec<Fence> {
     bytes.chunks(each * most).map(fence).collect()
 }
 
-fn read(folder: &Path, index: &[u8]) {
+/// Returns by what an index knows its container.
+fn marker(path: &Path) -> (u64, Option<u64>) {
+    let facts = fs::metadata(path).unwrap();
+    let born = facts.created().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    (facts.ino(), born.map(|it| it.as_nanos() as u64))
+}
+
+fn read(folder: &Path, index: impl Fn((u64, Option<u64>)) -> Vec<u8>) {
     let (container, target) = (folder.join("it"), folder.join("t0"));
     let logs = target.join(format!("plimsoll-stow-{ID}"));
     fs::create_dir_all(&container).unwrap();
     fs::create_dir_all(&logs).unwrap();
-    let listed = manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone(), seat: 1 };
+    let listed =
+        manifest::ListedLog { number: 0, target: "t0".into(), path: target.clone(), seat: 1 };
     fs::write(container.join("manifest"), listed.line().unwrap()).unwrap();
     fs::write(container.join("plimsoll-container"), format!("plimsoll container 1\nid {ID}\n"))
         .unwrap();
     fs::write(container.join("anchor"), "").unwrap();
     fs::write(container.join("state"), STATE).unwrap();
-    fs::write(container.join("index"), index).unwrap();
+    fs::write(container.join("index"), index(marker(&container.join("plimsoll-container"))))
+        .unwrap();
     fs::write(logs.join("log-0000"), LOG).unwrap();
     let target = Target { name: "t0".into(), path: target };
     let container = Container::open(&container, &[target]).unwrap();

@@ -40,6 +40,19 @@ pub struct IndexedLog {
     pub highest: u64,
 }
 
+/// A container, as its index must know it.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexedContainer {
+    /// Its id, which copies have as well.
+    pub id: Id,
+    /// Its marker, which they have not.
+    pub marker: (u64, Option<u64>),
+    /// The node that reads it.
+    pub node: Id,
+    /// A stamp that is later than all that was written.
+    pub next: u64,
+}
+
 /// What is told of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
@@ -60,6 +73,8 @@ pub struct IndexHead {
     pub container: Id,
     /// The node that wrote it: what is in it may not be durable.
     pub node: Id,
+    /// The marker of the very container that it was written for, as its file system knows it: the number, and when it was made.
+    pub marker: (u64, Option<u64>),
     /// The size of the file.
     pub size: u64,
     /// Nothing in it was written later.
@@ -87,6 +102,8 @@ impl IndexHead {
             u64::from(self.stamp.seat),
             self.runs.len() as u64,
             self.singles.len() as u64,
+            self.marker.0,
+            self.marker.1.unwrap_or_default(),
         ];
         for (word, place) in words.iter().zip(bytes[48..].chunks_exact_mut(8)) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -160,6 +177,7 @@ impl IndexHead {
         let head = IndexHead {
             container: id(&bytes[16..32]),
             node: id(&bytes[32..48]),
+            marker: (word(88), Some(word(96)).filter(|it| *it > 0)),
             size: word(48),
             stamp: Stamp { sequence: word(56), seat: word(64) as u32 },
             logs: lines.chunks_exact(LOG_BYTES).map(line).collect(),
@@ -190,23 +208,33 @@ impl IndexHead {
     /// Returns why it cannot be used with these logs, of which `last` tells the last stamps; `None` if it can.
     pub fn refusal(
         &self,
-        container: Id,
-        node: Id,
+        container: &IndexedContainer,
         last: impl Fn(u32) -> Option<LastStamps>,
     ) -> Option<String> {
-        if self.container != container {
+        if self.container != container.id {
             return Some("it is another container's".into());
+        }
+        // Nothing in it says that it is true: whoever hands over a container could have it say anything.
+        let (number, made) = container.marker;
+        if self.marker.0 != number || made.is_some() && self.marker.1 != made {
+            return Some("it came with a copy, or from another place".into());
+        }
+        if self.stamp.sequence >= container.next {
+            return Some("it is newer than all that was written".into());
         }
         for (number, log) in (0..).zip(&self.logs) {
             let Some(last) = last(number) else {
                 return Some(format!("nothing is known of log {number}"));
             };
-            let is_sure = self.node == node && last.is_here;
+            let is_sure = self.node == container.node && last.is_here;
             if !is_sure && last.durable < log.highest {
                 return Some(format!("what it says of log {number} was never durable"));
             }
             if last.intended < log.intended {
                 return Some(format!("it is newer than log {number}"));
+            }
+            if last.intended != log.intended && last.intended <= self.stamp.sequence {
+                return Some(format!("it does not know all of log {number}"));
             }
         }
         None
@@ -234,6 +262,7 @@ mod tests {
         IndexHead {
             container: Id::from_bytes([3; 16]),
             node: Id::from_bytes([4; 16]),
+            marker: (55, Some(66)),
             size: 1 << 40,
             stamp: Stamp { sequence: 77, seat: 1 },
             logs: vec![IndexedLog { size: 4096, intended: 7, highest: 6 }; 2],

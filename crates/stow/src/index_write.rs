@@ -1,11 +1,12 @@
 //! Writes the merged index of a container.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use plimsoll_guarded::Draft;
 
 use crate::error::Attempt;
+use crate::home::Made;
 use crate::index::{INDEX, INDEX_BYTES_MAX, IndexHead, IndexedLog};
 use crate::index_build::index_of;
 use crate::read_log::ReadLog;
@@ -62,6 +63,11 @@ fn write_alone(container: &Arc<Container>, state: &SharedState) -> Result<Option
     Ok(Some(bytes.len() as u64))
 }
 
+/// Returns by what an index knows the container that it was written for.
+pub(crate) fn marker_of(container: &Container) -> io::Result<(u64, Option<u64>)> {
+    Made::of(container.directory()).map(|it| (it.inode, it.born))
+}
+
 fn bytes_of(reader: &Reader) -> Option<Vec<u8>> {
     if reader.has_doubts() || !reader.troubles().is_empty() {
         return None;
@@ -77,6 +83,7 @@ fn bytes_of(reader: &Reader) -> Option<Vec<u8>> {
     let head = IndexHead {
         container: container.id(),
         node: container.node(),
+        marker: marker_of(container).ok()?,
         size: reader.size(),
         stamp: reader.latest(),
         logs,

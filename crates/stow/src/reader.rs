@@ -19,9 +19,10 @@ use crate::allowance::Allowance;
 use crate::container::MANIFEST;
 use crate::error::Attempt;
 use crate::findings::{Change, Findings, Note, Record, Trouble};
-use crate::index::{INDEX, IndexedLog};
+use crate::index::{INDEX, IndexedContainer, IndexedLog};
 use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, IndexFile};
+use crate::index_write::marker_of;
 use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
@@ -381,7 +382,13 @@ fn usable_index(container: &Container) -> Result<IndexFile, String> {
     let listed = container.logs().map_err(|error| error.to_string())?;
     let seat = |log: u32| listed.get(log as usize).map(|it: &ListedLog| it.seat);
     let last = |log: u32| -> Option<LastStamps> { states.last(seat(log)?, log) };
-    match index.head().refusal(container.id(), container.node(), last) {
+    let known = IndexedContainer {
+        id: container.id(),
+        marker: marker_of(container).map_err(|error| error.to_string())?,
+        node: container.node(),
+        next: states.next(),
+    };
+    match index.head().refusal(&known, last) {
         Some(why) => Err(why),
         None => Ok(index),
     }

@@ -77,9 +77,14 @@ impl States {
         self.seats.iter().flatten().map(of).max().unwrap_or(0)
     }
 
+    /// Returns a stamp that is later than all that was written.
+    pub fn next(&self) -> u64 {
+        self.seats.iter().flatten().map(StateCopy::sequence).max().unwrap_or_default()
+    }
+
     /// Returns whether there are no more stamps, so that nobody can write.
     pub fn are_used_up(&self) -> bool {
-        self.seats.iter().flatten().any(|it| it.sequence() >= SEQUENCE_MAX)
+        self.next() >= SEQUENCE_MAX
     }
 
     /// Returns the last stamps of a log of this seat; `None` if there are none, so that nothing is known of the log.

@@ -3,8 +3,11 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use plimsoll_stats::Random;
 use plimsoll_stow::index::IndexHead;
@@ -252,14 +255,90 @@ fn an_index_of_version_1_is_used() {
         }
         fs::write(path.join("manifest"), lines).unwrap();
     }
-    let container = Arc::new(Container::open(&path, &targets).unwrap());
-    let reader = Reader::open(container).unwrap();
-    assert!(reader.index().is_ok(), "{:?}", reader.index());
     let mut expected = vec![0; 3007];
     for index in 0..40 {
         expected[index * 64..index * 64 + 16].fill(index as u8 + 1);
     }
     expected[10..15].copy_from_slice(b"words");
     expected[3000..].copy_from_slice(b"the end");
+    // What came from elsewhere is not used; it is as if it had been written here then.
+    let copy = tempfile::tempdir_in("/var/tmp").unwrap();
+    let copied = Command::new("cp").arg("-r").arg(&path).arg(copy.path()).status();
+    assert!(copied.unwrap().success());
+    let path = copy.path().join("it");
+    let open = || Reader::open(Arc::new(Container::open(&path, &targets).unwrap())).unwrap();
+    assert_eq!(open().index(), Err("it came with a copy, or from another place"));
+    assert_eq!(read(&open()), expected);
+    with_head(&path, |head| head.marker = marker(&path));
+    let reader = open();
+    assert!(reader.index().is_ok(), "{:?}", reader.index());
     assert_eq!(read(&reader), expected);
+}
+
+/// Returns by what an index knows its container.
+fn marker(container: &Path) -> (u64, Option<u64>) {
+    let facts = fs::metadata(container.join("plimsoll-container")).unwrap();
+    let born = facts.created().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    (facts.ino(), born.map(|it| it.as_nanos() as u64))
+}
+
+/// Changes the beginning of the index of a container.
+fn with_head(container: &Path, change: impl FnOnce(&mut IndexHead)) {
+    let path = container.join("index");
+    let bytes = fs::read(&path).unwrap();
+    let (head_bytes, file_bytes) =
+        (IndexHead::bytes_of(&bytes, bytes.len() as u64).unwrap(), bytes.len());
+    let (head, blocks) = bytes.split_at(head_bytes as usize);
+    let mut head = IndexHead::decode(head, file_bytes as u64).unwrap();
+    change(&mut head);
+    fs::write(&path, [&head.encode(), blocks].concat()).unwrap();
+}
+
+/// Bytes behind the segments of a log, and an index that says that they are the file: whoever compares checksums would read another file.
+#[test]
+fn an_index_that_was_handed_over_or_says_what_cannot_be_is_not_used() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let made = container(folder.path(), 1);
+    let mut writer = Writer::open(made.clone(), Placement::Static).unwrap();
+    writer.write_at(&[1; 5000], 0).unwrap();
+    writer.close().unwrap();
+    write_index(&made).unwrap().unwrap();
+    let path = folder.path().join("it");
+    let index = |path: &Path| {
+        let reader = Reader::open(Arc::new(Container::open(path, &[]).unwrap())).unwrap();
+        assert_eq!(read(&reader), [1; 5000]);
+        reader.index().map_err(String::from)
+    };
+    assert!(index(&path).is_ok());
+    assert!(
+        Command::new("cp")
+            .arg("-rp")
+            .arg(&path)
+            .arg(folder.path().join("copy"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let error = index(&folder.path().join("copy")).unwrap_err();
+    assert!(error.contains("came with a copy"), "{error}");
+    let whole = fs::read(path.join("index")).unwrap();
+    type Forge = fn(&mut IndexHead);
+    let forged: [(Forge, &str); 4] = [
+        (|head| head.marker.0 += 1, "came with a copy"),
+        (|head| head.marker.1 = None, "came with a copy"),
+        (|head| head.stamp.sequence = 1 << 50, "newer than all"),
+        (|head| head.logs[0].intended = 0, "does not know all of log 0"),
+    ];
+    for (forge, told) in forged {
+        with_head(&path, forge);
+        // Not every file system tells when a file was made.
+        let tells = fs::metadata(&path).unwrap().created().is_ok() || told != "came with a copy";
+        assert!(
+            !tells || index(&path).is_err_and(|it| it.contains(told)),
+            "{told}: {:?}",
+            index(&path)
+        );
+        fs::write(path.join("index"), &whole).unwrap();
+    }
+    assert!(index(&path).is_ok());
 }
