@@ -9,6 +9,7 @@ use crate::container::ANCHOR;
 use crate::error::Attempt;
 use crate::findings::Trouble;
 use crate::header::{SEQUENCE_MAX, SegmentHeader};
+use crate::index_check::index_differs;
 use crate::standing::{Standing, claim, standing_of, standing_to_change};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
@@ -58,6 +59,8 @@ pub enum Problem {
     },
     /// Nothing beside its logs says whose they are: it can be read, and not written.
     Unnoted,
+    /// The merged index says something else than the logs: whoever compares no checksums reads other bytes.
+    Index,
     /// It can be read, and not written: there is no stamp that is later than all.
     UsedUp,
     /// A program wrote past the container.
@@ -102,6 +105,9 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
         Standing::Copy(original) => problems.push(Problem::Copy { original }),
         Standing::Unknown(home) => problems.push(Problem::Displaced { home }),
         Standing::Unnoted => problems.push(Problem::Unnoted),
+    }
+    if index_differs(container)? {
+        problems.push(Problem::Index);
     }
     if container.states().are_used_up() || reader.latest().sequence >= SEQUENCE_MAX {
         problems.push(Problem::UsedUp);

@@ -51,6 +51,7 @@ mod home;
 mod id;
 pub mod index;
 mod index_build;
+mod index_check;
 pub mod index_entry;
 mod index_file;
 mod index_write;
@@ -101,6 +102,7 @@ pub use gone::{
 };
 pub use home::{Above, Home};
 pub use id::Id;
+pub use index_check::remove_index;
 pub use index_write::write_index;
 pub use log::{DIRECTORY_PREFIX, directory_name, file_name};
 pub use manifest::ListedLog;

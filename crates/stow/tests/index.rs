@@ -5,14 +5,14 @@ mod support;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use plimsoll_stats::Random;
 use plimsoll_stow::index::IndexHead;
 use plimsoll_stow::{
-    Container, Id, Placement, Reader, StowError, Target, Writer, check, write_index,
+    Container, Id, Placement, Problem, Reader, StowError, Target, Writer, check, remove_index,
+    write_index,
 };
 use support::{container, content, targets};
 
@@ -235,7 +235,7 @@ fn after_a_restart_an_index_of_what_was_never_durable_is_not_used() {
 fn an_index_of_version_1_is_used() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/index");
     let targets = ["t0", "t1"].map(|name| Target { name: name.into(), path: folder.join(name) });
-    let path = folder.join("it");
+    let mut path = folder.join("it");
     if std::env::var_os("STOW_MAKE_GOLDEN").is_some() {
         targets.iter().for_each(|it| fs::create_dir_all(&it.path).unwrap());
         let container = Arc::new(Container::create(&path, &targets).unwrap());
@@ -263,9 +263,8 @@ fn an_index_of_version_1_is_used() {
     expected[3000..].copy_from_slice(b"the end");
     // What came from elsewhere is not used; it is as if it had been written here then.
     let copy = tempfile::tempdir_in("/var/tmp").unwrap();
-    let copied = Command::new("cp").arg("-r").arg(&path).arg(copy.path()).status();
-    assert!(copied.unwrap().success());
-    let path = copy.path().join("it");
+    let from = std::mem::replace(&mut path, copy.path().join("it"));
+    copy_files(&from, &path);
     let open = || Reader::open(Arc::new(Container::open(&path, &targets).unwrap())).unwrap();
     assert_eq!(open().index(), Err("it came with a copy, or from another place"));
     assert_eq!(read(&open()), expected);
@@ -282,6 +281,16 @@ fn marker(container: &Path) -> (u64, Option<u64>) {
     (facts.ino(), born.map(|it| it.as_nanos() as u64))
 }
 
+/// Copies a container. Not by a program: while that is started, it holds all locks of this process.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
 /// Changes the beginning of the index of a container.
 fn with_head(container: &Path, change: impl FnOnce(&mut IndexHead)) {
     let path = container.join("index");
@@ -292,6 +301,38 @@ fn with_head(container: &Path, change: impl FnOnce(&mut IndexHead)) {
     let mut head = IndexHead::decode(head, file_bytes as u64).unwrap();
     change(&mut head);
     fs::write(&path, [&head.encode(), blocks].concat()).unwrap();
+}
+
+/// It knows all that was written by its numbers, and says what was there before.
+#[test]
+fn an_index_that_says_something_else_than_the_logs_is_told() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let path = folder.path().join("it");
+    let made = container(folder.path(), 1);
+    let write = |fill: u8| {
+        let mut writer = Writer::open(made.clone(), Placement::Static).unwrap();
+        writer.write_at(&[fill; 5000], 0).unwrap();
+        writer.close().unwrap();
+        write_index(&made).unwrap().unwrap();
+        fs::read(path.join("index")).unwrap()
+    };
+    let found = || {
+        let reader = Reader::open(made.clone()).unwrap();
+        assert!(reader.index().is_ok(), "{:?}", reader.index());
+        check(&reader, &mut |_| ()).unwrap()
+    };
+    let old = write(1);
+    assert_eq!(found(), []);
+    let new = write(2);
+    assert_eq!(found(), []);
+    let head_bytes = IndexHead::bytes_of(&new, new.len() as u64).unwrap() as usize;
+    let new = IndexHead::decode(&new[..head_bytes], new.len() as u64).unwrap();
+    fs::write(path.join("index"), old).unwrap();
+    with_head(&path, |head| (head.logs, head.stamp) = (new.logs, new.stamp));
+    assert_eq!(found(), [Problem::Index]);
+    remove_index(&made).unwrap();
+    let reader = Reader::open(made.clone()).unwrap();
+    assert_eq!((read(&reader), check(&reader, &mut |_| ()).unwrap()), (vec![2; 5000], vec![]));
 }
 
 /// Bytes behind the segments of a log, and an index that says that they are the file: whoever compares checksums would read another file.
@@ -310,15 +351,7 @@ fn an_index_that_was_handed_over_or_says_what_cannot_be_is_not_used() {
         reader.index().map_err(String::from)
     };
     assert!(index(&path).is_ok());
-    assert!(
-        Command::new("cp")
-            .arg("-rp")
-            .arg(&path)
-            .arg(folder.path().join("copy"))
-            .status()
-            .unwrap()
-            .success()
-    );
+    copy_files(&path, &folder.path().join("copy"));
     let error = index(&folder.path().join("copy")).unwrap_err();
     assert!(error.contains("came with a copy"), "{error}");
     let whole = fs::read(path.join("index")).unwrap();

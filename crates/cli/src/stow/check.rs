@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Result, ensure};
 use plimsoll_report::Record;
-use plimsoll_stow::{Container, Problem, Reader, check, repair};
+use plimsoll_stow::{Container, Problem, Reader, check, remove_index, repair};
 
 use super::info::{CHECKED, PROBLEMS, REPAIRED, SIZE};
 use super::orphans::{self, Removal};
@@ -75,7 +75,14 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let problems = check(&reader, &mut tell).map_err(with_hint)?;
     drop(progress);
     let repaired = match arguments.repair {
-        true => Some(repair(reader.container(), reader.troubles()).map_err(with_hint)?),
+        true => {
+            let repaired = repair(reader.container(), reader.troubles()).map_err(with_hint)?;
+            let is_false = problems.contains(&Problem::Index);
+            if is_false {
+                remove_index(reader.container()).map_err(with_hint)?;
+            }
+            Some(repaired + usize::from(is_false))
+        }
         false => None,
     };
     let rows = problems.iter().map(|it| row_of(&reader, it)).collect();
@@ -123,6 +130,11 @@ fn row_of(reader: &Reader, problem: &Problem) -> Record {
         Problem::Unnoted => (
             "container".into(),
             "nothing beside its logs says whose they are; --repair makes them its own".into(),
+        ),
+        Problem::Index => (
+            "index".into(),
+            "it says something else than the logs: programs read other bytes; --repair removes it"
+                .into(),
         ),
         Problem::UsedUp => (
             "container".into(),

@@ -32,7 +32,7 @@ numbers! {
     PROBLEMS = "problems", "problems", Count, "Things that are not as they should be.", "the container";
     CHECKED = "checked_bytes", "checked", Bytes, "Bytes of records that were compared with their checksums.", "the logs";
     REMOVED = "removed", "removed", Count, "Directories of logs without a container that were removed.", "the targets";
-    REPAIRED = "repaired", "repaired", Count, "Places in logs that were taken back because they were never durable; missing without --repair.", "the logs";
+    REPAIRED = "repaired", "repaired", Count, "Places in logs that were taken back because they were never durable, notes beside logs and a merged index that were put right; missing without --repair.", "the logs";
 }
 
 /// Show what a container consists of
