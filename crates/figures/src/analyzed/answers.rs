@@ -13,7 +13,7 @@ use super::beside;
 use super::figure::figure;
 
 /// What figures in brackets are.
-const BRACKETS: &str = "Totals and counts are exact for the minutes that are used. Brackets are 95 % intervals, estimated from how days differ: if use stays as it was, the figure of a long time lies inside about 95 of 100 of them.";
+const BRACKETS: &str = "Totals and counts are exact for the minutes that are used. Brackets are 95 % intervals, estimated from how days differ: if use stays as it was, about 95 of 100 of them hold the figure of a long time.";
 
 /// What a history says in words, what matters most first.
 #[derive(Debug, Default)]

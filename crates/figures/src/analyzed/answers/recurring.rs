@@ -168,7 +168,7 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
             )
         } else {
             format!(
-                "The {name} of the next hour are not forecast noticeably better than by a simple guess: \"{best}\" is {} on average on days held out, and the forecast's error is {over} times that.",
+                "The {name} of the next hour are not forecast noticeably better than by a simple guess, \"{best}\", which is {} on average on days held out. The forecast's error is {over} times as large.",
                 off(least)
             )
         })

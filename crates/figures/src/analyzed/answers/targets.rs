@@ -1,6 +1,6 @@
 //! Answers about targets and servers.
 
-use plimsoll_analyze::{Analysis, DailyJob, Server, Span};
+use plimsoll_analyze::{Analysis, DailyJob, Estimate, Parallelism, Server, Span};
 use plimsoll_report::words;
 
 use super::figure;
@@ -36,21 +36,23 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
 pub fn persistence(analysis: &Analysis) -> Option<String> {
     let (_, [read, written]) = analysis.space.imbalance.iter().find(|it| it.0 == Span::Day)?;
     let (reads, writes) = (read.persistence?, written.persistence?);
-    let verdict = lasting(Likeness::of_both(&reads, &writes));
-    let hot = match analysis.persistence_without_hot {
-        [Some(reads), Some(writes)] => format!(
-            ". Without the targets that stand out (above), it {}: {} and {}",
-            lasting(Likeness::of_both(&reads, &writes)),
-            figure(&reads, words::short),
-            figure(&writes, words::short)
-        ),
-        _ => String::new(),
+    let both =
+        |reads: &Estimate, writes: &Estimate| [reads, writes].map(|it| figure(it, words::short));
+    let [of_all, all_writes] = both(&reads, &writes);
+    let told = |reads: &Estimate, writes: &Estimate| {
+        let [shown, of_writes] = both(reads, writes);
+        format!(
+            "the order of targets {} from one day to the next: its rank correlation is {shown} for reads and {of_writes} for writes",
+            lasting(Likeness::of_both(reads, writes))
+        )
     };
-    Some(format!(
-        "Taken together, the order of targets {verdict} from one day to the next: its rank correlation is {} for reads and {} for writes{hot}.",
-        figure(&reads, words::short),
-        figure(&writes, words::short)
-    ))
+    Some(match &analysis.persistence_without_hot {
+        [Some(others), Some(other_writes)] => format!(
+            "Apart from targets that stand out (above), {}; with them it is {of_all} and {all_writes}.",
+            told(others, other_writes)
+        ),
+        _ => format!("Taken together, {}.", told(&reads, &writes)),
+    })
 }
 
 fn lasting(likeness: Likeness) -> &'static str {
@@ -64,61 +66,57 @@ fn lasting(likeness: Likeness) -> &'static str {
     }
 }
 
-/// Targets below which it says nothing that groups have fewer than 10.
-const MANY_TARGETS: usize = 20;
-
 /// Targets of a group up to which they are said to work on their own mostly: more are alone than are not.
 const ALONE: f64 = 1.5;
 
 fn together(mean: f64) -> &'static str {
-    if mean < ALONE { "Targets mostly work on their own" } else { "Targets often work together" }
+    match mean < ALONE {
+        true => "In most minutes each target moves another amount",
+        false => "Targets often move as much as others",
+    }
 }
 
 /// How many targets do about as much as each other.
 pub fn parallel(analysis: &Analysis) -> Option<String> {
     let [read, written] = &analysis.space.parallelism;
+    let when_high = |of: &Parallelism| {
+        let mean = of.mean_when_high.map(|it| words::short(it.value));
+        mean.map_or_else(String::new, |it| format!(" ({it} when activity is high)"))
+    };
     let mut text = format!(
-        "{}: sorted into groups that move as much as each other within 5 % in a minute, a group has {} targets on average for reads and {} for writes",
+        "{}. Put together those that are within 5 % of each other: such a group has {} targets on average for reads{} and {} for writes{}.",
         together(read.mean?.value.max(written.mean?.value)),
         figure(&read.mean?, words::short),
+        when_high(read),
         figure(&written.mean?, words::short),
+        when_high(written)
     );
-    if let Some((read, written)) = read.mean_when_high.zip(written.mean_when_high) {
-        text += &format!(
-            ", {} and {} when activity is high",
-            words::short(read.value),
-            words::short(written.value)
-        );
-    }
-    if analysis.space.targets.len() >= MANY_TARGETS {
-        text += &format!(
-            "; {} and {} of groups have fewer than 10",
-            words::percent(read.below_10?.value),
-            words::percent(written.below_10?.value)
-        );
-    }
-    text += ".";
     let some = match [read, written].map(|it| it.degrees[0].outstanding()) {
         [read, written] if read == written => vec![(read, "read or written")],
         [read, written] => vec![(read, "read"), (written, "written")],
     };
     let some = some.into_iter().filter(|it| !it.0.is_empty());
-    for (number, (sizes, verb)) in some.enumerate() {
-        let of_all = sizes.contains(&analysis.space.targets.len());
+    let mut daily = String::new();
+    for (number, (mut sizes, verb)) in some.enumerate() {
+        let all = analysis.space.targets.len();
         let is_job = |it: &DailyJob| verb.contains(["read", "written"][it.direction]);
-        let is_daily = of_all && analysis.daily_jobs.iter().any(is_job);
-        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        if number > 0 {
-            text += &format!(" The same goes for {} that are {verb} alike.", sizes.join(" or "));
-            continue;
+        let is_daily = sizes.contains(&all) && analysis.daily_jobs.iter().any(is_job);
+        sizes.retain(|it| *it < all || !is_daily);
+        let shown = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        if !sizes.is_empty() && number > 0 {
+            text += &format!(" The same goes for {shown} that are {verb} alike.");
+        } else if !sizes.is_empty() {
+            text += &format!(
+                " Groups of just {shown} that are {verb} alike are more frequent than those of one target fewer: some programs may be striped over so many targets."
+            );
         }
-        text += &format!(
-            " Some programs may be striped over just {} targets: groups of so many that are {verb} alike are more frequent than those of one target fewer{}.",
-            sizes.join(" or "),
-            if is_daily { " (those of all targets may be the daily job)" } else { "" }
-        );
+        if is_daily {
+            daily = format!(
+                " At times all {all} targets are {verb} alike, which may be the daily job."
+            );
+        }
     }
-    Some(text)
+    Some(text + &daily)
 }
 
 /// How busy processors of servers are.

@@ -26,7 +26,7 @@ pub fn known(frame: &Frame, analysis: &Analysis) -> Option<String> {
     text += ".";
     if cleaning.incomplete > 0 {
         text += &format!(
-            " In {} some target has no value that can be used: {}. What the other targets did in these minutes is used, if nearly all targets are known.",
+            " In {} some target has no value that can be used: {}. Of the other targets these minutes are used, if nearly all targets are known.",
             words::count(cleaning.incomplete, "minute"),
             unusable(frame, analysis)
         );
@@ -41,16 +41,16 @@ fn unusable(frame: &Frame, analysis: &Analysis) -> String {
     if cleaning.over_limit == 0 {
         return others.to_string();
     }
-    let over = limit.map_or("1 PiB in a minute, which nothing reaches", |_| "the limit");
+    let over = limit.map_or("1 PiB in a minute, which is impossible", |_| "the limit");
     let impossible = format!(
-        "{} over {over} ({} in all, which are not counted)",
+        "{} over {over} ({} in all, left out)",
         words::count_is(cleaning.over_limit, "value"),
         bytes(cleaning.dropped as f64)
     );
     // One minute may have several such values.
     match cleaning.incomplete == cleaning.over_limit {
         true => impossible,
-        false => format!("{impossible}; in the others {others}"),
+        false => format!("{impossible}; in the other minutes {others}"),
     }
 }
 
@@ -61,13 +61,17 @@ pub fn outages(analysis: &Analysis) -> Option<String> {
     let began = moment::rfc3339(last.start * 60_000_000_000);
     let mut text = match all.len() {
         1 => format!("There was an outage of {}, which began {began}.", lasted(&all)),
-        many => format!(
-            "There were {many} outages{}, {} in all, {}; the last began {began} and lasted {}.",
-            each(&all).map_or_else(String::new, |it| format!(" of {} each", minutes(it as f64))),
-            lasted(&all),
-            apart(&all),
-            minutes(last.minutes as f64)
-        ),
+        many => {
+            let (of_each, of_last) = match each(&all) {
+                Some(length) => (format!(" of {} each", minutes(length as f64)), String::new()),
+                None => (String::new(), format!(" and lasted {}", minutes(last.minutes as f64))),
+            };
+            format!(
+                "There were {many} outages{of_each}, {} in all, {}; the last began {began}{of_last}.",
+                lasted(&all),
+                apart(&all)
+            )
+        }
     };
     for (what, is_so) in KINDS {
         let some: Vec<&Outage> = all.iter().copied().filter(|it| is_so(it)).collect();
@@ -75,6 +79,10 @@ pub fn outages(analysis: &Analysis) -> Option<String> {
             0 => continue,
             _ if all.len() == 1 => text += " In it",
             count if count == all.len() => text += " In all of them",
+            1 => {
+                let began = moment::rfc3339(some[0].start * 60_000_000_000);
+                text += &format!(" In the one that began {began}");
+            }
             count => text += &format!(" In {count} of them ({} together)", lasted(&some)),
         }
         text += &format!(" {what}.");
@@ -119,9 +127,8 @@ fn apart(all: &[&Outage]) -> String {
     match (least, most) {
         (_, 0.0) => format!("all on {first}"),
         (0.0, _) => format!("from {first} on, up to {} apart", words::count(most as u64, "day")),
-        _ if least == most => {
-            format!("from {first} on, {} apart", words::count(most as u64, "day"))
-        }
+        (1.0, 1.0) => format!("about once a day from {first} on"),
+        _ if least == most => format!("about every {most} days from {first} on"),
         _ => format!("from {first} on, {least} to {most} days apart"),
     }
 }
@@ -283,8 +290,8 @@ mod tests {
             let all: Vec<Outage> = days.iter().map(outage).collect();
             apart(&all.iter().collect::<Vec<_>>())
         };
-        assert_eq!(at(&[20_091, 20_121, 20_151]), "from 2025-01-03 on, 30 days apart");
-        assert_eq!(at(&[20_091, 20_092]), "from 2025-01-03 on, 1 day apart");
+        assert_eq!(at(&[20_091, 20_121, 20_151]), "about every 30 days from 2025-01-03 on");
+        assert_eq!(at(&[20_091, 20_092]), "about once a day from 2025-01-03 on");
         assert_eq!(at(&[20_091, 20_093, 20_101]), "from 2025-01-03 on, 2 to 8 days apart");
         assert_eq!(at(&[20_091, 20_091, 20_101]), "from 2025-01-03 on, up to 10 days apart");
         assert_eq!(at(&[20_091, 20_091]), "all on 2025-01-03");
