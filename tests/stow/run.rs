@@ -14,6 +14,7 @@ mod limits;
 mod masks;
 mod ran;
 mod shared;
+mod small;
 mod targets;
 mod window;
 
@@ -59,6 +60,15 @@ impl Stowed {
 
     fn run(&self, command: &[&str]) -> Outcome {
         self.command(&[]).args(command).output().unwrap().into()
+    }
+
+    /// What a shell printed that keeps small files on targets, too.
+    #[track_caller]
+    fn shell_on_targets(&self, script: &str) -> String {
+        let mut command = self.command(&["--small", "0B"]);
+        let outcome: Outcome = command.args(["bash", "-c", script]).output().unwrap().into();
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{script}");
+        outcome.stdout
     }
 
     /// What a command printed that did its work and did not complain.

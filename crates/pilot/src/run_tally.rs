@@ -17,7 +17,7 @@ use crate::memory::{PREFIX, of_user};
 
 /// What the first word says, and the second.
 const MAGIC: u64 = u64::from_le_bytes(*b"plimtaly");
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Words before the counts: magic, version, how many targets, when the first write began and the last one ended.
 const HEADER_WORDS: usize = 8;
@@ -49,6 +49,8 @@ pub struct RunTotals {
     pub targets: Vec<u64>,
     /// Bytes that went to others: those of containers that were made before.
     pub elsewhere: u64,
+    /// Bytes that went to small files, which are on no target.
+    pub small: u64,
     /// From the beginning of the first write to the end of the last.
     pub time: Duration,
 }
@@ -125,9 +127,27 @@ impl RunTally {
 
     /// Counts bytes that went to a target, or to one that is none of the run's.
     pub fn add(&self, target: Option<usize>, bytes: u64) {
-        let row = rustix::process::getpid().as_raw_nonzero().get() as usize % ROWS;
         let target = target.filter(|it| *it < self.targets).unwrap_or(self.targets);
-        self.row(row)[target].fetch_add(bytes, Ordering::Relaxed);
+        self.own_row()[target].fetch_add(bytes, Ordering::Relaxed);
+        self.note_end();
+    }
+
+    /// Counts bytes that went to a small file.
+    pub fn add_small(&self, bytes: u64) {
+        self.own_row()[self.targets + 1].fetch_add(bytes, Ordering::Relaxed);
+        self.note_end();
+    }
+
+    /// Takes back what this process counted of a small file, which is on targets by now.
+    pub fn take_small(&self, bytes: u64) {
+        self.own_row()[self.targets + 1].fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn own_row(&self) -> &[AtomicU64] {
+        self.row(rustix::process::getpid().as_raw_nonzero().get() as usize % ROWS)
+    }
+
+    fn note_end(&self) {
         let (now, last) = (now_ns(), &self.mapping.words()[LAST]);
         if last.load(Ordering::Relaxed) < now {
             last.fetch_max(now, Ordering::Relaxed);
@@ -144,6 +164,7 @@ impl RunTally {
         RunTotals {
             targets: (0..self.targets).map(of).collect(),
             elsewhere: of(self.targets),
+            small: of(self.targets + 1),
             time: Duration::from_nanos(time(LAST).saturating_sub(time(FIRST))),
         }
     }
@@ -163,7 +184,7 @@ impl Drop for RunTally {
 }
 
 fn row_words(targets: usize) -> usize {
-    (targets + 1).next_multiple_of(LINE_WORDS)
+    (targets + 2).next_multiple_of(LINE_WORDS)
 }
 
 fn words(targets: usize) -> usize {
@@ -192,8 +213,10 @@ mod tests {
         opened.add(Some(1), 1);
         opened.add(Some(2), 2);
         opened.add(None, 1);
-        let RunTotals { targets, elsewhere, .. } = made.totals();
-        assert_eq!((targets, elsewhere), (vec![5, 8], 3));
+        opened.add_small(9);
+        opened.take_small(5);
+        let RunTotals { targets, elsewhere, small, .. } = made.totals();
+        assert_eq!((targets, elsewhere, small), (vec![5, 8], 3, 4));
         assert!(RunTally::open(&path, 3).is_err() && RunTally::open(&path, usize::MAX).is_err());
         drop(made);
         assert!(!path.exists() && RunTally::open(&path, 2).is_err());

@@ -24,6 +24,8 @@ pub struct Stowing<'a> {
     pub policy: &'a str,
     /// How many bytes each writer may write beyond what the targets take now.
     pub buffer_bytes: u64,
+    /// How many bytes a new file has at most that is kept beside its name.
+    pub small_bytes: u64,
     /// Where what is written is counted.
     pub tally: Option<&'a Path>,
     /// Globs of the paths that become containers; none means all.
@@ -35,6 +37,10 @@ pub struct Stowing<'a> {
 impl Stowing<'_> {
     /// How many bytes a writer may write beyond what the targets take now if nobody says so.
     pub const BUFFER_BYTES: u64 = variables::STOW_BUFFER_BYTES;
+    /// How many bytes a file has at most that is kept beside its name if nobody says so.
+    pub const SMALL_BYTES: u64 = variables::STOW_SMALL_BYTES;
+    /// What can be said.
+    pub const SMALL_BYTES_MAX: u64 = variables::STOW_SMALL_BYTES_MAX;
 
     /// Returns the command, which preloads the library and tells it what to do.
     ///
@@ -48,6 +54,7 @@ impl Stowing<'_> {
         command.env(variables::STOW_TARGETS, self.targets()?);
         command.env(variables::STOW_POLICY, self.policy);
         command.env(variables::STOW_BUFFER, self.buffer_bytes.to_string());
+        command.env(variables::STOW_SMALL, self.small_bytes.to_string());
         match self.tally {
             Some(tally) => command.env(variables::STOW_TALLY, tally),
             None => command.env_remove(variables::STOW_TALLY),
@@ -94,10 +101,20 @@ mod tests {
     fn list(targets: &[(&str, &Path)]) -> Option<OsString> {
         let (program, mount) = (OsStr::new("true"), Path::new("/m"));
         let (policy, only, except, arguments) = ("striped", &[][..], &[][..], &[][..]);
-        let (buffer_bytes, tally) = (0, None);
-        Stowing { program, arguments, mount, targets, policy, buffer_bytes, tally, only, except }
-            .targets()
-            .ok()
+        let (buffer_bytes, small_bytes, tally) = (0, 0, None);
+        let stowing = Stowing {
+            program,
+            arguments,
+            mount,
+            targets,
+            policy,
+            buffer_bytes,
+            small_bytes,
+            tally,
+            only,
+            except,
+        };
+        stowing.targets().ok()
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::error::Attempt;
 use crate::findings::Trouble;
 use crate::header::{SEQUENCE_MAX, SegmentHeader};
 use crate::index_check::index_differs;
+use crate::marker::MARKER;
+use crate::small;
 use crate::standing::{Standing, claim, standing_of, standing_to_change};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
@@ -126,7 +128,16 @@ pub fn check(reader: &Reader, checked: &mut dyn FnMut(u64)) -> Result<Vec<Proble
 /// # Errors
 /// If somebody writes to the container, if it is a copy, or if a log cannot be written to.
 pub fn repair(container: &Container, troubles: &[Trouble]) -> Result<usize, StowError> {
-    let _alone = container.hold_alone()?;
+    let alone = container.hold_alone()?;
+    if let Some(marker) = alone.marker() {
+        let path = || container.path().join(MARKER);
+        let dropped = troubles.iter().filter_map(|it| match it {
+            Trouble::Dropped { word_at, .. } => Some(*word_at),
+            _ => None,
+        });
+        let voided = dropped.map(|at| small::void(marker, at).attempt("repair", path()));
+        return voided.collect::<Result<Vec<()>, _>>().map(|it| it.len());
+    }
     let listed = container.logs()?;
     let mut changed = match standing_to_change(container)? {
         Standing::Original => 0,

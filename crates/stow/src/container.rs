@@ -1,14 +1,17 @@
 //! A container: the directory at the user's path, with its marker, anchor, manifest and shared state.
 
 mod bounds;
+mod halves;
+mod node;
+mod small;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, read_at_most, read_small};
+use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, read_at_most};
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
@@ -25,6 +28,8 @@ use crate::state::SharedState;
 use crate::states::States;
 use crate::{Id, StowError};
 use bounds::Bounds;
+use halves::halves_of;
+pub(crate) use node::node_of;
 
 /// The file whose rights and times are those of the container. It is always empty.
 pub const ANCHOR: &str = "anchor";
@@ -33,8 +38,6 @@ pub const MANIFEST: &str = "manifest";
 
 /// Rights of a group, or of a list of users, and of all.
 const OTHERS_WRITE: u32 = 0o022;
-
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A place that stores logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +56,10 @@ pub struct Container {
     directory: Directory,
     path: PathBuf,
     way: Way,
-    id: Id,
+    /// Twice 64 bits: that of a copy changes when it outgrows its marker.
+    id: [AtomicU64; 2],
+    /// Whether it was small when it was looked at last: one that is not never becomes small again.
+    small: AtomicBool,
     owner: u32,
     node: Id,
     targets: Vec<Target>,
@@ -124,11 +130,14 @@ impl Container {
         if is_torn(&marker) {
             return Err(StowError::Torn { path });
         }
-        let id = marker::id_in(&String::from_utf8_lossy(&marker)).map_err(not)?;
+        let words = marker.get(..marker.len().min(marker::WORDS_BYTES)).unwrap_or_default();
+        let id = marker::id_in(&String::from_utf8_lossy(words)).map_err(not)?;
+        let small = AtomicBool::new(marker::is_small(&marker));
         let node = node_of(&directory).attempt("look at", &path)?;
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
         let bounds = Bounds::of(&way);
-        Ok(Container { directory, path, way, id, owner, node, targets, seen, bounds })
+        let id = halves_of(id);
+        Ok(Container { directory, path, way, id, small, owner, node, targets, seen, bounds })
     }
 
     /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
@@ -144,7 +153,8 @@ impl Container {
 
     /// Returns what it is known by.
     pub fn id(&self) -> Id {
-        self.id
+        let [high, low] = self.id.each_ref().map(|it| u128::from(it.load(Ordering::Acquire)));
+        Id::from_bytes((high << 64 | low).to_be_bytes())
     }
 
     /// Returns its directory.
@@ -179,6 +189,9 @@ impl Container {
     /// # Errors
     /// If it is damaged.
     pub fn logs(&self) -> Result<Vec<ListedLog>, StowError> {
+        if self.may_be_small() && self.small_log()?.is_some() {
+            return Ok(Vec::new());
+        }
         let text = self.open_part(MANIFEST).and_then(|it| all_of(it, MANIFEST_BYTES_MAX));
         let text = text.attempt("read", self.path().join(MANIFEST))?;
         Ok(self.parsed(&text)?.0)
@@ -208,7 +221,7 @@ impl Container {
         let is_changed = flags.contains(OFlags::RDWR);
         self.find_log(listed, |target| {
             let place = match is_changed {
-                true => LogPlace::open(target, self.id),
+                true => LogPlace::open(target, self.id()),
                 false => self.place_to_read(target),
             }?;
             let log = place.log(listed.number, flags, self.owner)?;
@@ -225,7 +238,7 @@ impl Container {
             Way::Held => Directory::open_by_own_links(target)?,
             _ => Directory::open_unserved(target)?,
         };
-        LogPlace::open_to_read(target, self.id)
+        LogPlace::open_to_read(target, self.id())
     }
 
     /// Returns what its owner noted beside a log; `None` if that is nothing, or if somebody else may have.
@@ -245,7 +258,7 @@ impl Container {
     /// As [`Container::open_log`].
     pub(crate) fn log_in_place(&self, listed: &ListedLog) -> io::Result<(LogPlace, Log)> {
         self.find_log(listed, |target| {
-            let place = LogPlace::open(target, self.id)?;
+            let place = LogPlace::open(target, self.id())?;
             let log = place.log(listed.number, OFlags::RDONLY, self.owner)?;
             Ok((place, log))
         })
@@ -297,9 +310,15 @@ impl Container {
     /// # Errors
     /// As [`seat::join`], or if the container was opened only to be read.
     pub(crate) fn join(&self) -> Result<SharedState, StowError> {
+        self.require_changeable()?;
+        seat::join(&self.directory, self.node)
+    }
+
+    /// Makes sure that it was not opened only to be read.
+    pub(crate) fn require_changeable(&self) -> Result<(), StowError> {
         match self.way {
             Way::Anyhow => Err(Errno::PERM).attempt("write to", self.path()),
-            Way::Named { .. } | Way::Held => seat::join(&self.directory, self.node),
+            Way::Named { .. } | Way::Held => Ok(()),
         }
     }
 
@@ -309,7 +328,12 @@ impl Container {
             Ok(file) => Readers::of(&file),
             Err(_) => Readers::OwnerAlone,
         };
-        Readers::of(&self.directory).and(of(MARKER)).and(of(MANIFEST))
+        let marker = Readers::of(&self.directory).and(of(MARKER));
+        // What is small has all in its marker.
+        match self.small_log() {
+            Ok(Some(_)) => marker,
+            _ => marker.and(of(MANIFEST)),
+        }
     }
 
     pub(crate) fn owner(&self) -> u32 {
@@ -350,14 +374,4 @@ pub(crate) fn split(path: &Path) -> Result<(&Path, &OsStr), StowError> {
     let name = path.file_name().ok_or(Errno::INVAL).attempt("use", path)?;
     let above = path.parent().filter(|it| !it.as_os_str().is_empty());
     Ok((above.unwrap_or(Path::new(".")), name))
-}
-
-/// Returns what this node is known by: processes with the same one share the memory of files in this directory. It changes when
-/// the machine is started again, and between two mounts of one network file system.
-pub(crate) fn node_of(directory: &Directory) -> io::Result<Id> {
-    let text = read_small(Path::new(BOOT_ID))?;
-    let digits: String = text.trim().chars().filter(|it| *it != '-').collect();
-    let boot = Id::parse(&digits).ok_or_else(|| io::Error::other("the kernel has no boot id"))?;
-    let device = u128::from(directory.facts()?.st_dev);
-    Ok(Id::from_bytes((u128::from_be_bytes(boot.bytes()) ^ device).to_be_bytes()))
 }

@@ -15,13 +15,14 @@ use crate::container::{ANCHOR, MANIFEST, Way, node_of, split};
 use crate::error::Attempt;
 use crate::first_sync::UNSYNCED_MARKER;
 use crate::fresh;
+use crate::home::Made;
 use crate::lock::{self, Hold, READERS_LOCK, SIZE_LOCK};
 use crate::marker::{self, MARKER};
 use crate::removal;
 use crate::rights::PRIVATE_FILE;
 use crate::state::SharedState;
 use crate::states::STATE;
-use crate::{Container, Id, StowError, Target};
+use crate::{Container, Id, SmallWriter, StowError, Target, small};
 
 /// What the names of unfinished containers begin with.
 const DRAFT_PREFIX: &str = ".plimsoll-stow-new-";
@@ -93,31 +94,80 @@ impl Container {
         let id = Id::random().attempt("make the container", path)?;
         let mut made = Err(ErrorKind::NotFound.into());
         for _ in 0..ATTEMPTS {
-            made = draft(&parent, name, id, is_synced);
+            made = draft(&parent, name, is_synced, |it| fill(it, id, is_synced));
             if !matches!(&made, Err(cause) if cause.kind() == ErrorKind::NotFound) {
                 break;
             }
         }
-        let directory = made.attempt("make the container", path)?;
+        // Its lock is held until it has its name.
+        let (directory, _) = made.attempt("make the container", path)?;
         let way = Way::Named { parent, name: name.to_os_string() };
         Self::opened(directory.renamed(path.to_path_buf()), way, targets)
+    }
+
+    /// Makes an empty container in a directory that keeps up to `most` bytes in its marker, as [`crate::small`] says, and is durable once it was synced; returns
+    /// who writes to it. The anchor is made by the caller, with the rights of the file. `None` where several nodes can see it: [`Container::create_unsynced`] makes one there.
+    ///
+    /// # Errors
+    /// As [`Container::create`].
+    pub fn create_small(
+        parent: Directory,
+        name: &OsStr,
+        targets: &[Target],
+        most: u64,
+        anchor: &mut dyn FnMut(&Directory) -> io::Result<()>,
+    ) -> Result<Option<(Self, SmallWriter)>, StowError> {
+        if !fresh::is_of_one_node(&parent) {
+            return Ok(None);
+        }
+        let path = parent.path().join(name);
+        let id = Id::random().attempt("make the container", &path)?;
+        let mut made = Err(ErrorKind::NotFound.into());
+        for _ in 0..ATTEMPTS {
+            made = draft(&parent, name, false, |it| fill_small(it, id, anchor));
+            if !matches!(&made, Err(cause) if cause.kind() == ErrorKind::NotFound) {
+                break;
+            }
+        }
+        let (directory, marker) = made.attempt("make the container", &path)?;
+        let way = Way::Named { parent, name: name.to_os_string() };
+        let container = Self::made_small(directory.renamed(path), way, id, targets)?;
+        Ok(Some((container, SmallWriter::of(marker, most))))
     }
 }
 
 /// Makes a container under another name, and then gives it its own.
-fn draft(parent: &Directory, name: &OsStr, id: Id, is_synced: bool) -> io::Result<Directory> {
+fn draft<T>(
+    parent: &Directory,
+    name: &OsStr,
+    is_synced: bool,
+    fill: impl FnOnce(&Directory) -> io::Result<T>,
+) -> io::Result<(Directory, T)> {
     let draft = format!("{DRAFT_PREFIX}{}", random_hex(8)?);
     let directory = parent.make_own(&draft)?;
-    let named = fill(&directory, id, is_synced)
-        .and_then(|held| parent.rename_directory(&draft, name, &directory).map(|()| drop(held)))
-        .and_then(|()| if is_synced { parent.sync() } else { Ok(()) });
+    let named = fill(&directory)
+        .and_then(|held| parent.rename_directory(&draft, name, &directory).map(|()| held))
+        .and_then(|held| if is_synced { parent.sync().map(|()| held) } else { Ok(held) });
     if named.is_err() {
         // Half a container is worse than none.
         removal::empty(&directory);
         let _ = parent.remove_held_directory(&draft, &directory);
         let _ = parent.remove_held_directory(name, &directory);
     }
-    named.map(|()| directory)
+    named.map(|held| (directory, held))
+}
+
+/// Writes the files of a small container; returns its marker.
+fn fill_small(
+    directory: &Directory,
+    id: Id,
+    anchor: &mut dyn FnMut(&Directory) -> io::Result<()>,
+) -> io::Result<small::Held> {
+    let marker = directory.create(MARKER, OFlags::RDWR, PRIVATE_FILE)?;
+    let made = Made::of_file(&marker)?;
+    io::Write::write_all(&mut &marker, &small::Head::of(&made).encode(&marker::small_text(id)))?;
+    anchor(directory)?;
+    Ok(small::Held::made(marker)?)
 }
 
 /// Writes the files of a container without logs. Returns its lock, which is held, so that others know that it is being made.
@@ -127,25 +177,34 @@ fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
     let lock = directory.create(SIZE_LOCK, OFlags::RDWR, PRIVATE_FILE)?;
     // Where nothing can be locked, nobody discards it.
     let _ = lock::is_taken(&lock, Hold::Alone);
-    let files: [(&str, &[u8]); 5] = [
-        (MARKER, marker.as_bytes()),
-        (ANCHOR, &[]),
-        (MANIFEST, &[]),
-        (READERS_LOCK, &[]),
-        (STATE, &SharedState::new_file(node, 1)),
-    ];
-    for (name, bytes) in files {
-        let is_told = name == MARKER && !is_synced;
-        let mode = if is_told { UNSYNCED_MARKER } else { PRIVATE_FILE };
-        let file = directory.create(name, OFlags::WRONLY, mode)?;
-        io::Write::write_all(&mut &file, bytes)?;
-        if is_synced {
-            file.sync_all()?;
-        }
-    }
+    let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };
+    fill_file(directory, MARKER, marker.as_bytes(), mode, is_synced)?;
+    fill_file(directory, ANCHOR, &[], PRIVATE_FILE, is_synced)?;
+    fill_parts(directory, node, is_synced)?;
     if is_synced {
         lock.sync_all()?;
         directory.sync()?;
     }
     Ok(lock)
+}
+
+/// Writes the files that a small container does not have, but for those that are made when they are first needed.
+pub(crate) fn fill_parts(directory: &Directory, node: Id, is_synced: bool) -> io::Result<()> {
+    let state = SharedState::new_file(node, 1);
+    let files: [(&str, &[u8]); 3] = [(MANIFEST, &[]), (READERS_LOCK, &[]), (STATE, &state)];
+    files
+        .iter()
+        .try_for_each(|(name, bytes)| fill_file(directory, name, bytes, PRIVATE_FILE, is_synced))
+}
+
+fn fill_file(
+    directory: &Directory,
+    name: &str,
+    bytes: &[u8],
+    mode: u32,
+    is_synced: bool,
+) -> io::Result<()> {
+    let file = directory.create(name, OFlags::WRONLY, mode)?;
+    io::Write::write_all(&mut &file, bytes)?;
+    if is_synced { file.sync_all() } else { Ok(()) }
 }

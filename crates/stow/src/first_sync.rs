@@ -21,8 +21,10 @@ use crate::error::Attempt;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::marker::MARKER;
 use crate::removal::{empty, is_known};
+use crate::small::{Head, RECORDS_FROM};
 use crate::state::STATE_BYTES_MAX;
 use crate::states::{STATE, StateCopy};
+use crate::word::PAGE_BYTES;
 use crate::{Container, StowError};
 
 /// The mode of a marker whose container was not made durable yet.
@@ -39,6 +41,11 @@ pub struct FirstSync {
 impl Container {
     /// Returns whether it was never made durable.
     pub fn is_unsynced(&self) -> bool {
+        if let Ok(Some(log)) = self.small_log() {
+            let mut start = [0; RECORDS_FROM as usize];
+            let count = log.read(&mut start, 0).unwrap_or(0);
+            return Head::decode(&start[..count]).is_none_or(|it| it.durable == 0);
+        }
         let marker = self.directory().facts_of(MARKER);
         marker.is_ok_and(|it| it.st_mode & SYNCED == 0)
     }
@@ -90,7 +97,7 @@ impl Container {
 }
 
 /// Makes the name of a directory durable.
-fn sync_above(directory: &Directory) -> Result<(), Errno> {
+pub(crate) fn sync_above(directory: &Directory) -> Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat(directory, c"..", flags, Mode::empty()) {
         // It may be entered and not read. Programs that must know of the name sync the directory themselves, as with a plain file.
@@ -101,7 +108,8 @@ fn sync_above(directory: &Directory) -> Result<(), Errno> {
 
 /// Returns whether a marker is one of which nothing has reached the disk.
 pub fn is_torn(marker: &[u8]) -> bool {
-    marker.iter().all(|byte| *byte == 0)
+    // That of a small file is longer, and its parts may reach the disk in any order.
+    marker.iter().take(PAGE_BYTES as usize).all(|byte| *byte == 0)
 }
 
 /// What a power failure has left of a container that was never made durable.

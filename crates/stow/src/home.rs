@@ -5,6 +5,7 @@
 //! same note tells where to look for it, and whose logs are left behind when a container was removed without them.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use plimsoll_guarded::{
     Directory, Refusal, SMALL_BYTES_MAX, acting_user, open_trusted, random_hex, read_at_most,
 };
-use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, statx};
+use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, makedev, statx};
 
 use crate::fresh;
 use crate::log_place::{LogPlace, NOTE};
@@ -218,6 +219,14 @@ impl Made {
             statx(directory, MARKER, flags, mask).ok().filter(|it| it.stx_ino == facts.st_ino);
         let born = told.as_ref().and_then(born_of);
         Ok(Made { device: facts.st_dev, inode: facts.st_ino, born })
+    }
+
+    /// Looks at a marker that is open.
+    pub(crate) fn of_file(marker: &File) -> io::Result<Self> {
+        let mask = StatxFlags::BTIME | StatxFlags::INO;
+        let told = statx(marker, c"", AtFlags::EMPTY_PATH, mask)?;
+        let device = makedev(told.stx_dev_major, told.stx_dev_minor);
+        Ok(Made { device, inode: told.stx_ino, born: born_of(&told) })
     }
 
     /// Returns whether this is the one of a note. Not every node tells when a file was made.

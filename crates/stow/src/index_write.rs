@@ -23,6 +23,9 @@ const WRITES_WORTH_AN_INDEX: u64 = 1000;
 /// # Errors
 /// If somebody writes, or the index cannot be written.
 pub fn write_index(container: &Arc<Container>) -> Result<Option<u64>, StowError> {
+    if container.is_small()? {
+        return Ok(None);
+    }
     let state = container.join()?;
     if !state.is_alone().attempt("lock", container.path())? {
         return Err(StowError::Busy { path: container.path().into() });

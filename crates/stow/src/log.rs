@@ -19,6 +19,7 @@ use crate::Id;
 use crate::fresh;
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::lock::{Hold, WAIT_MAX, take_within};
+use crate::marker::MARKER;
 use crate::pinned::{self, Kernel};
 use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
@@ -112,6 +113,16 @@ impl Log {
             Some(header) if header == (LogHeader { container, log: number }) => Ok(log),
             _ => Err(std::io::Error::other("it does not begin as a log of the container does")),
         }
+    }
+
+    /// Takes the marker of a small container as its only log.
+    pub(crate) fn of_marker(marker: File, directory: &Directory, container: Id) -> Self {
+        Log::of(marker, directory, MARKER, LogHeader { container, log: 0 })
+    }
+
+    /// Returns its file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     fn of(file: File, directory: &Directory, name: &str, header: LogHeader) -> Self {

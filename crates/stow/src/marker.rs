@@ -1,8 +1,9 @@
 //! The marker: what format a container has, and its id.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
 use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::OFlags;
 
 use crate::Id;
 use crate::header::FORMAT_VERSION;
@@ -12,9 +13,29 @@ pub const MARKER: &str = "plimsoll-container";
 
 const FIRST_WORDS: &str = "plimsoll container";
 
+/// Bytes of its words.
+pub const WORDS_BYTES: usize = 57;
+/// The version of small containers, which have their bytes in the marker: [`crate::small`].
+pub const SMALL_VERSION: u32 = 2;
+/// Where the version is, in one digit.
+pub const VERSION_AT: u64 = FIRST_WORDS.len() as u64 + 1;
+/// Where the id is.
+pub const ID_AT: u64 = VERSION_AT + 5;
+
 /// Returns what the marker of a new container says.
 pub fn text(id: Id) -> String {
-    format!("{}\nid {id}\n", first_line())
+    format!("{}\nid {id}\n", first_line(FORMAT_VERSION))
+}
+
+/// Returns the words of a small container's marker.
+pub fn small_text(id: Id) -> String {
+    format!("{}\nid {id}\n", first_line(SMALL_VERSION))
+}
+
+/// Returns whether a marker begins as that of a small container does.
+pub fn is_small(marker: &[u8]) -> bool {
+    let line = first_line(SMALL_VERSION);
+    marker.strip_prefix(line.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
 /// Returns whether this is the marker of a container, of whatever format.
@@ -22,8 +43,8 @@ pub fn is_one(text: &str) -> bool {
     text.starts_with(FIRST_WORDS)
 }
 
-fn first_line() -> String {
-    format!("{FIRST_WORDS} {FORMAT_VERSION}")
+fn first_line(version: u32) -> String {
+    format!("{FIRST_WORDS} {version}")
 }
 
 /// Reads the marker.
@@ -33,10 +54,12 @@ fn first_line() -> String {
 pub fn id_in(marker: &str) -> Result<Id, String> {
     let mut lines = marker.lines();
     let first = lines.next().unwrap_or_default();
-    if first != first_line() {
+    if first != first_line(FORMAT_VERSION) && first != first_line(SMALL_VERSION) {
         return Err(match first.strip_prefix(FIRST_WORDS) {
             Some(version) => {
-                format!("it has format{version}, and this program knows {FORMAT_VERSION}")
+                format!(
+                    "it has format{version}, and this program knows {FORMAT_VERSION} and {SMALL_VERSION}"
+                )
             }
             None => format!("its {MARKER} has other words"),
         });
@@ -45,12 +68,24 @@ pub fn id_in(marker: &str) -> Result<Id, String> {
     id.ok_or_else(|| format!("its {MARKER} has no id"))
 }
 
+/// Returns the words of the marker in a directory; what follows them is no text.
+///
+/// # Errors
+/// If there is none that can be read.
+pub fn words_in(directory: &Directory) -> io::Result<String> {
+    let file = directory.open_file(MARKER, OFlags::RDONLY)?;
+    // Whoever forged it decides how long it is.
+    let mut words = Vec::new();
+    file.take(WORDS_BYTES as u64).read_to_end(&mut words)?;
+    Ok(String::from_utf8_lossy(&words).into_owned())
+}
+
 /// Returns the id of the container that a directory is; `None` if it has no marker, and so is none.
 ///
 /// # Errors
 /// If nobody can tell, as the marker cannot be read at this moment, or says nothing that is understood.
 pub fn id_of(directory: &Directory) -> io::Result<Option<Id>> {
-    match directory.read_small(MARKER) {
+    match words_in(directory) {
         Ok(text) => id_in(&text).map(Some).map_err(io::Error::other),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
         Err(cause) => match Refusal::of(&cause) {
@@ -68,8 +103,16 @@ mod tests {
     fn a_marker_says_format_and_id() {
         let id = Id::from_bytes([3; 16]);
         assert_eq!(id_in(&format!("plimsoll container 1\nid {id}\n")), Ok(id));
-        let newer = id_in("plimsoll container 2\n").unwrap_err();
-        assert_eq!(newer, "it has format 2, and this program knows 1");
+        let newer = id_in("plimsoll container 3\n").unwrap_err();
+        assert_eq!(newer, "it has format 3, and this program knows 1 and 2");
+        assert_eq!(id_in(&small_text(id)), Ok(id));
+        assert_eq!((text(id).len(), small_text(id).len()), (WORDS_BYTES, WORDS_BYTES));
+        assert!(is_small(small_text(id).as_bytes()) && !is_small(text(id).as_bytes()));
+        assert!(!is_small(b"plimsoll container 22\n") && !is_small(b"plimsoll container 2"));
+        let mut words = small_text(id).into_bytes();
+        words[VERSION_AT as usize] = b'1';
+        assert_eq!(words, text(id).into_bytes());
+        assert_eq!(&words[ID_AT as usize..ID_AT as usize + 32], id.to_string().as_bytes());
         assert!(id_in("").unwrap_err().contains("other words"));
         assert!(id_in("plimsoll container 1\nid ../..\n").unwrap_err().contains("no id"));
     }

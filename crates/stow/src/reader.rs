@@ -4,7 +4,9 @@ mod compared_records;
 mod end;
 mod facts;
 mod reading;
+mod small;
 mod unstored;
+mod usable_index;
 
 pub use reading::Stretch;
 
@@ -19,15 +21,15 @@ use crate::allowance::Allowance;
 use crate::container::MANIFEST;
 use crate::error::Attempt;
 use crate::findings::{Change, Findings, Note, Record, Trouble};
-use crate::index::{INDEX, IndexedContainer, IndexedLog};
+use crate::index::IndexedLog;
 use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, IndexFile};
-use crate::index_write::marker_of;
 use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
-use crate::{Container, LastStamps, ListedLog, States, StowError};
+use crate::{Container, States, StowError};
 use compared_records::ComparedRecords;
+use usable_index::usable_index;
 
 /// A reader of a container. It sees what was written until it was opened, or until [`Reader::refresh`].
 pub struct Reader {
@@ -51,6 +53,8 @@ pub struct Reader {
     compared: ComparedRecords,
     /// While it is there, nobody gives room back.
     held: Option<File>,
+    /// Whether all is in the container's marker.
+    is_small: bool,
 }
 
 /// Something may be missing: only what is later than all of it can be told.
@@ -66,6 +70,9 @@ impl Reader {
     /// # Errors
     /// If its manifest cannot be read. Logs that cannot be read fail only those reads that need them.
     pub fn open(container: Arc<Container>) -> Result<Self, StowError> {
+        if let Some(reader) = Self::of_small(&container)? {
+            return Ok(reader);
+        }
         let held = container.hold_for_reading()?;
         let index = usable_index(&container);
         let mut reader = Self::new(container.clone(), index, held);
@@ -85,6 +92,9 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn open_scanned(container: Arc<Container>) -> Result<Self, StowError> {
+        if let Some(reader) = Self::of_small(&container)? {
+            return Ok(reader);
+        }
         let held = container.hold_for_reading()?;
         let mut reader = Self::new(container, Err("it was not asked for".into()), held);
         reader.refresh()?;
@@ -116,6 +126,7 @@ impl Reader {
             scanned: OnceLock::new(),
             compared: ComparedRecords::default(),
             held,
+            is_small: false,
         }
     }
 
@@ -124,6 +135,9 @@ impl Reader {
     /// # Errors
     /// If the manifest cannot be read, or if all there is takes more memory than [`Container::within_memory`] allows.
     pub fn refresh(&mut self) -> Result<(), StowError> {
+        if self.is_small {
+            return self.refresh_small();
+        }
         if !self.troubles.is_empty() || self.allowance.is_used_up() {
             // Of what another node wrote, some may not have been there yet; or not all was kept that was found.
             let index = std::mem::replace(&mut self.index, Err(String::new()));
@@ -367,30 +381,6 @@ impl Reader {
             }
         }
         self.logs.iter().zip(live).map(|(log, live)| log.used(live)).collect()
-    }
-}
-
-/// Returns the index of a container, if there is one that may be used.
-fn usable_index(container: &Container) -> Result<IndexFile, String> {
-    let file = container.open_part(INDEX);
-    let file = file.map_err(|cause| match cause.kind() {
-        std::io::ErrorKind::NotFound => "there is none".to_string(),
-        _ => cause.to_string(),
-    })?;
-    let index = IndexFile::open(file, container.memory_max())?;
-    let states = container.states();
-    let listed = container.logs().map_err(|error| error.to_string())?;
-    let seat = |log: u32| listed.get(log as usize).map(|it: &ListedLog| it.seat);
-    let last = |log: u32| -> Option<LastStamps> { states.last(seat(log)?, log) };
-    let known = IndexedContainer {
-        id: container.id(),
-        marker: marker_of(container).map_err(|error| error.to_string())?,
-        node: container.node(),
-        next: states.next(),
-    };
-    match index.head().refusal(&known, last) {
-        Some(why) => Err(why),
-        None => Ok(index),
     }
 }
 

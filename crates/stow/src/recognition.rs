@@ -7,7 +7,7 @@ use plimsoll_guarded::Directory;
 use rustix::io::Errno;
 
 use crate::Container;
-use crate::marker::{self, MARKER};
+use crate::marker;
 
 impl Container {
     /// Returns whether there is a container at this path.
@@ -26,7 +26,7 @@ impl Container {
     /// # Errors
     /// If that cannot be told, as when there are no descriptors left: it may be one, and is not to be taken for something else.
     pub fn is_in(directory: &Directory) -> io::Result<bool> {
-        match directory.read_small(MARKER) {
+        match marker::words_in(directory) {
             Ok(text) => Ok(marker::is_one(&text)),
             Err(error) => no_container(error),
         }

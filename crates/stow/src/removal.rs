@@ -1,6 +1,6 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `first_sync`, `home`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in seven parts.
+//! The modules `container`, `creation`, `first_sync`, `home`, `promotion`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in nine parts.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,8 +17,10 @@ use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
 use crate::marker::MARKER;
+use crate::promotion::remove_unlisted;
 use crate::replacement::FLAT;
 use crate::seat::is_of_seat;
+use crate::small;
 use crate::standing::{Standing, standing_to_change};
 use crate::state::SharedState;
 use crate::states::STATE;
@@ -41,7 +43,23 @@ const FILES: [&str; 12] = [
 ];
 
 /// Keeps all others from writing to a container, as long as it lives.
-pub struct Alone(#[expect(dead_code, reason = "it is held")] SharedState);
+pub struct Alone(Kept);
+
+/// What is held.
+enum Kept {
+    Shared(#[expect(dead_code, reason = "it is held")] SharedState),
+    Marker(small::Held),
+}
+
+impl Alone {
+    /// Returns the marker of a small container.
+    pub(crate) fn marker(&self) -> Option<&small::Held> {
+        match &self.0 {
+            Kept::Marker(held) => Some(held),
+            Kept::Shared(_) => None,
+        }
+    }
+}
 
 impl Container {
     /// Keeps all others from writing to it.
@@ -49,9 +67,16 @@ impl Container {
     /// # Errors
     /// If somebody writes, or if it is not this user's.
     pub fn hold_alone(&self) -> Result<Alone, StowError> {
+        if self.small_log()?.is_some() {
+            self.require_changeable()?;
+            if let Some(held) = small::hold_alone(self)? {
+                return Ok(Alone(Kept::Marker(held)));
+            }
+            self.note_small(false);
+        }
         let state = self.join()?;
         match state.is_alone().attempt("lock", self.path())? {
-            true => Ok(Alone(state)),
+            true => Ok(Alone(Kept::Shared(state))),
             false => Err(StowError::Busy { path: self.path().into() }),
         }
     }
@@ -103,6 +128,12 @@ impl Container {
             let path = self.path().join(name);
             return Err(Refusal::NotOfContainer).attempt("remove", path);
         }
+        // Somebody may have been killed who had begun to make a large container of a small one: that one's logs go as well.
+        let is_small = self.may_be_small();
+        self.note_small(is_small && !names.iter().any(|it| it == MANIFEST));
+        if is_small && self.logs().is_err() {
+            self.note_small(true);
+        }
         let (own, kept) = match standing_to_change(self)? {
             Standing::Original => (self.logs()?, Vec::new()),
             Standing::Copy(_) => (Vec::new(), Vec::new()),
@@ -110,6 +141,9 @@ impl Container {
             Standing::Unknown(_) | Standing::Unnoted => (Vec::new(), self.logs()?),
         };
         let mut left = self.remove_logs(own)?;
+        if is_small {
+            remove_unlisted(self);
+        }
         left.extend(kept);
         empty(self.directory());
         self.remove_directory()?;
@@ -117,7 +151,7 @@ impl Container {
     }
 
     /// Removes logs where they are noted to be this container's; returns the others.
-    fn remove_logs(&self, own: Vec<ListedLog>) -> Result<Vec<ListedLog>, StowError> {
+    pub(crate) fn remove_logs(&self, own: Vec<ListedLog>) -> Result<Vec<ListedLog>, StowError> {
         let mut left = Vec::new();
         for listed in own {
             match self.log_in_place(&listed) {

@@ -9,6 +9,7 @@ use crate::allowance::{Allowance, Compared};
 use crate::findings::{Findings, Trouble};
 use crate::header::{HEADER_BYTES, SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log::Log;
+use crate::small;
 use crate::word::PAGE_BYTES;
 use segment::SegmentScan;
 
@@ -40,6 +41,8 @@ pub struct LogScan {
     /// The highest stamp that was found, even of something that does not count.
     highest: u64,
     compared: Compared,
+    /// How far the marker of a small container was read, which has no segments.
+    small: Option<small::Place>,
 }
 
 impl LogScan {
@@ -52,7 +55,12 @@ impl LogScan {
     pub fn behind(log: Log, known: u64, highest: u64) -> Self {
         let (next, last, open) = (known.next_multiple_of(PAGE_BYTES), None, Vec::new());
         let (segments, compared) = (Vec::new(), Compared::default());
-        LogScan { log, next, last, open, segments, slot_pages: 0, highest, compared }
+        LogScan { log, next, last, open, segments, slot_pages: 0, highest, compared, small: None }
+    }
+
+    /// Begins with the marker of a small container.
+    pub fn of_marker(log: Log) -> Self {
+        LogScan { small: Some(small::Place::default()), ..Self::new(log) }
     }
 
     /// Returns the log.
@@ -86,6 +94,11 @@ impl LogScan {
         findings: &mut Findings,
     ) -> Result<(), Errno> {
         self.log.renew()?;
+        if let Some(place) = &mut self.small {
+            small::look(&self.log, place, findings)?;
+            self.highest = place.sequence;
+            return Ok(());
+        }
         let size = self.log.size()?;
         self.look_at_last(size)?;
         while let Some(header) = self.next_segment(size, findings)? {

@@ -68,6 +68,11 @@ impl States {
         States { node, seats: (1..=SEATS_MAX).map_while(read).collect() }
     }
 
+    /// Returns those of a small container: nobody shares anything.
+    pub(crate) fn none(node: Id) -> Self {
+        States { node, seats: Vec::new() }
+    }
+
     /// Returns how many logs must be listed.
     pub fn logs(&self) -> u64 {
         let of = |it: &StateCopy| {

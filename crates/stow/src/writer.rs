@@ -26,6 +26,7 @@ use crate::error::Attempt;
 use crate::index_write::write_when_last;
 use crate::manifest::ListedLog;
 use crate::pieces::Stamp;
+use crate::promotion::Promotion;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::{LogMark, SharedState};
 use crate::{Container, Placement, Reach, Reader, StowError, Tally};
@@ -75,6 +76,28 @@ impl Writer {
     /// # Errors
     /// If too many nodes write, if there are no targets, or if the container is another user's.
     pub fn open(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
+        Self::open_counted(container, placement, None)
+    }
+
+    /// Does the same, and has what is written counted, with what a small file held until then.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_counted(
+        container: Arc<Container>,
+        placement: Placement,
+        tally: Option<Box<dyn Tally>>,
+    ) -> Result<Self, StowError> {
+        if let Some(promotion) = Promotion::begin(&container)? {
+            return promotion.finish(container, placement, tally);
+        }
+        let mut writer = Self::join(container, placement)?;
+        writer.tally = tally;
+        Ok(writer)
+    }
+
+    /// Opens one whose bytes are in its logs.
+    pub(crate) fn join(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
         let state = container.join()?;
         crate::standing::require_original(&container)?;
         let targets = container.targets()?;

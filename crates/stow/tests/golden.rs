@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use plimsoll_stow::{Container, Placement, Problem, Reader, Target, Writer, check, repair};
+use plimsoll_stow::{Container, Id, Placement, Problem, Reader, Target, Writer, check, repair};
 use support::content;
 
 /// What was written, and what a plain file would hold then.
@@ -87,4 +87,50 @@ fn make(folder: &Path, targets: &[Target]) {
         lines += &log.line().unwrap();
     }
     std::fs::write(path.join("manifest"), lines).unwrap();
+}
+
+fn small() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2")
+}
+
+/// `STOW_MAKE_GOLDEN=1` writes it anew, which only a new version of the format may do.
+#[test]
+fn a_small_container_of_version_2_is_read_and_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = support::targets(folder.path(), 1);
+    let path = small().join("it");
+    if std::env::var_os("STOW_MAKE_GOLDEN").is_some() {
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(small()).unwrap();
+        let (container, mut writer) = support::small::make(&path, &targets);
+        writer.write_at(b"a small file", 4).unwrap();
+        writer.sync(&container).unwrap();
+        writer.truncate(14).unwrap();
+        writer.append(b"s of two writes").unwrap();
+    }
+    let expected = b"\0\0\0\0a small fis of two writes";
+    let container = opened(&path, &[]);
+    assert_eq!(container.id(), Id::parse(&id_of_small()).unwrap());
+    assert_eq!(
+        (content(&Reader::open(container.clone()).unwrap()), container.is_unsynced()),
+        (expected.to_vec(), false)
+    );
+    let copy = folder.path().join("it");
+    assert!(Command::new("cp").arg("-r").args([&path, &copy]).status().unwrap().success());
+    let mut writer = Writer::open(opened(&copy, &targets), Placement::Striped).unwrap();
+    writer.append(b"!").unwrap();
+    writer.close().unwrap();
+    assert_eq!(
+        content(&Reader::open(opened(&copy, &targets)).unwrap()),
+        [expected.as_slice(), b"!"].concat()
+    );
+}
+
+fn id_of_small() -> String {
+    let marker = std::fs::read(small().join("it/plimsoll-container")).unwrap();
+    String::from_utf8_lossy(&marker[24..56]).into_owned()
+}
+
+fn opened(path: &Path, targets: &[Target]) -> Arc<Container> {
+    Arc::new(Container::open(path, targets).unwrap())
 }

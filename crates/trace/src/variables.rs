@@ -2,7 +2,7 @@
 //! read: one list for both. Variables that only one program reads are named where it reads them.
 
 /// All that the library reads of ours. It hands them on to the programs that a recorded program executes.
-pub const OF_THE_LIBRARY: [&str; 16] = [
+pub const OF_THE_LIBRARY: [&str; 17] = [
     RECORD_DIR,
     RECORDING_ID,
     SPOOL,
@@ -16,6 +16,7 @@ pub const OF_THE_LIBRARY: [&str; 16] = [
     STOW_TARGETS,
     STOW_POLICY,
     STOW_BUFFER,
+    STOW_SMALL,
     STOW_TALLY,
     STOW_ONLY,
     STOW_EXCEPT,
@@ -50,6 +51,12 @@ pub const STOW_POLICY: &str = "PLIMSOLL_STOW_POLICY";
 pub const STOW_BUFFER: &str = "PLIMSOLL_STOW_BUFFER";
 /// What that is when it is not set: 16 MiB.
 pub const STOW_BUFFER_BYTES: u64 = 16 << 20;
+/// How many bytes a new file has at most that is kept beside its name, and not on targets.
+pub const STOW_SMALL: &str = "PLIMSOLL_STOW_SMALL";
+/// What that is when it is not set: 16 KiB.
+pub const STOW_SMALL_BYTES: u64 = 16 << 10;
+/// What it is at most: 32 KiB.
+pub const STOW_SMALL_BYTES_MAX: u64 = 32 << 10;
 /// Where what was written is counted, for one line after the run.
 pub const STOW_TALLY: &str = "PLIMSOLL_STOW_TALLY";
 /// Globs of the paths that become containers, with colons between; all when it is not set.

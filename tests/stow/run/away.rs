@@ -12,7 +12,8 @@ impl Stowed {
     fn on(&self, target: usize, command: &[&str]) -> Outcome {
         let mut run = Command::new("timeout");
         run.args(["--kill-after=5", "60"]).arg(binary().get_program());
-        run.args(["stow", "run", "--quiet", "--mount"]).arg(self.at("")).arg("--targets");
+        run.args(["stow", "run", "--quiet", "--small", "0B", "--mount"]).arg(self.at(""));
+        run.arg("--targets");
         run.arg(&self.storage.targets[target]).arg("--").args(command);
         run.current_dir(self.at("")).env("PLIMSOLL_LIBRARY", library()).stdin(Stdio::null());
         run.output().unwrap().into()

@@ -136,7 +136,7 @@ fn what_a_kill_leaves_of_a_plain_file_goes_with_the_next_run() {
 #[test]
 fn a_script_that_is_a_copy_is_executed_and_private() {
     let stowed = Stowed::new();
-    stowed.shell("printf '#!/bin/sh\\necho ran\\n' > script; chmod 755 script");
+    stowed.shell_on_targets("printf '#!/bin/sh\\necho ran\\n' > script; chmod 755 script");
     let mut copy = Command::new("cp");
     copy.arg("-rp").arg(stowed.at("script")).arg(stowed.at("copy"));
     assert!(copy.status().unwrap().success());

@@ -5,11 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::Stowed;
 use crate::support::command::{Outcome, binary};
+use crate::support::recording::python;
 
 #[test]
 fn a_file_is_made_durable_by_its_first_sync() {
     let stowed = Stowed::new();
-    stowed.python("import os; f = open('f', 'w'); f.write('x'); f.flush(); g = open('g', 'w'); g.write('x'); os.fsync(g)");
+    let script = "f = open('f', 'w'); f.write('x'); f.flush(); g = open('g', 'w'); g.write('x'); os.fsync(g)";
+    stowed.shell_on_targets(&format!("{} -c \"import os; {script}\"", python()));
     let is_durable = |name: &str| {
         let marker = stowed.at(name).join("plimsoll-container");
         marker.metadata().unwrap().permissions().mode() & 0o200 != 0

@@ -17,14 +17,14 @@ struct Trapped {
 }
 
 impl Trapped {
-    fn run(program: &PathBuf, arguments: &[&str]) -> Self {
+    fn run(options: &[&str], program: &PathBuf, arguments: &[&str]) -> Self {
         let stowed = Stowed::new();
         let plain = stowed.storage.folder.path().join("plain");
         fs::create_dir(&plain).unwrap();
         let ordinary: Outcome =
             Command::new(program).args(arguments).current_dir(&plain).output().unwrap().into();
         let outcome: Outcome =
-            stowed.command(&[]).arg(program).args(arguments).output().unwrap().into();
+            stowed.command(options).arg(program).args(arguments).output().unwrap().into();
         // A kill is 137 where `stow run` waited for it.
         let killed = |status: Option<i32>| status.unwrap_or(137);
         if arguments[0] != "sandbox" {
@@ -44,8 +44,15 @@ impl Trapped {
 }
 
 fn trapped(name: &str, count: u32) -> Trapped {
-    Trapped::run(&program("traps.c", "cc", &[]), &[name, "out", &count.to_string()])
+    trapped_with(&[], name, count)
 }
+
+fn trapped_with(options: &[&str], name: &str, count: u32) -> Trapped {
+    Trapped::run(options, &program("traps.c", "cc", &[]), &[name, "out", &count.to_string()])
+}
+
+/// Has all files on targets, the small ones too.
+const ON_TARGETS: [&str; 2] = ["--small", "0B"];
 
 #[test]
 fn programs_with_threads_forks_and_sudden_ends_write_the_same() {
@@ -65,9 +72,10 @@ fn programs_with_threads_forks_and_sudden_ends_write_the_same() {
         ("errors", 30),
     ] {
         trapped(name, count).assert_same(name);
+        trapped_with(&ON_TARGETS, name, count).assert_same(name);
     }
     let own_getenv = program("own_getenv.c", "cc", &[]);
-    Trapped::run(&own_getenv, &["out"]).assert_same("own getenv");
+    Trapped::run(&[], &own_getenv, &["out"]).assert_same("own getenv");
 }
 
 /// That of a thread may be of a few pages, and so may that of a handler which tells of a fault.
@@ -101,7 +109,10 @@ fn a_daemon_writes_the_same() {
 /// Nothing that was written is lost, and what could not be looked at is told.
 #[test]
 fn a_sandbox_without_files_is_told_at_the_end() {
-    let sandbox = trapped("sandbox", 300);
+    let small = trapped("sandbox", 100);
+    assert_eq!((small.outcome.status, small.outcome.stderr.as_str()), (Some(0), ""));
+    small.assert_same("a small file in a sandbox");
+    let sandbox = trapped_with(&ON_TARGETS, "sandbox", 300);
     let told = &sandbox.outcome.stderr;
     assert!(told.contains("close(fd) == 0: Operation not permitted"), "{told}");
     sandbox.assert_same("sandbox");

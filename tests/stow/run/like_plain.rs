@@ -84,12 +84,12 @@ fn a_program_that_begins_in_a_container_finds_nothing_in_it() {
     let stowed = Stowed::new();
     stowed.shell("echo precious > big");
     let mut command = stowed.command(&[]);
-    let script = "rm manifest; echo lost > part; cat anchor; mkdir d; cd ..; cat big";
+    let script = "rm anchor; echo lost > part; cat anchor; mkdir d; cd ..; cat big";
     command.args(["bash", "-c", script]).current_dir(stowed.at("big"));
     let outcome: Outcome = command.output().unwrap().into();
     assert_eq!(outcome.stdout, "precious\n", "{}", outcome.stderr);
     assert_eq!(outcome.stderr.matches("Not a directory").count(), 4, "{}", outcome.stderr);
-    assert!(!stowed.at("big/part").exists() && stowed.at("big/manifest").exists());
+    assert!(!stowed.at("big/part").exists() && stowed.at("big/anchor").exists());
 }
 
 /// Of somebody's directory, and of one's own with others' rights, names are what they are.

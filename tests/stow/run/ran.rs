@@ -66,9 +66,20 @@ fn nothing_is_nothing_and_quiet_is_quiet() {
     std::fs::create_dir(&other).unwrap();
     let mut command = binary();
     command.args(["stow", "run", "--mount"]).arg(stowed.at("")).arg("--targets").arg(&other);
-    command.args(["--", "dd", "if=/dev/zero", "of=x", "bs=1000", "count=1", "status=none"]);
+    command.args([
+        "--small",
+        "0B",
+        "--",
+        "dd",
+        "if=/dev/zero",
+        "of=x",
+        "bs=1000",
+        "count=1",
+        "status=none",
+    ]);
     command.current_dir(stowed.at("")).env("PLIMSOLL_LIBRARY", library());
     let outcome: Outcome = command.output().unwrap().into();
-    let is_told = outcome.stderr.starts_with("plimsoll: wrote 1,000 B to 1 target");
+    // With the two bytes that it had as a small file.
+    let is_told = outcome.stderr.starts_with("plimsoll: wrote 1,002 B to 1 target");
     assert!(is_told, "{}", outcome.stderr);
 }

@@ -114,7 +114,7 @@ fn a_copy_does_not_replace_its_original_where_that_cannot_be_noted() {
     let [one, other] = &stowed.storage.targets[..] else { panic!("two targets") };
     let Some(_one) = SmallDisk::mount(one, "1m") else { return };
     let Some(_other) = SmallDisk::mount(other, "1m") else { return };
-    stowed.shell("echo data > precious");
+    stowed.shell_on_targets("echo data > precious");
     let mut command = Command::new("cp");
     command.arg("-rp").arg(stowed.at("precious")).arg(stowed.at("copy"));
     assert!(command.status().unwrap().success());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::value_parser;
 use plimsoll_report::Record;
-use plimsoll_stow::{Container, Placement, Writer, write_index};
+use plimsoll_stow::{Container, Placement, Reclaimed, Writer, write_index};
 
 use super::info::{COPIED, FREED, KEPT, MERGED_INDEX};
 use super::targets::LogTargets;
@@ -38,9 +38,13 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let targets = arguments.targets.if_named()?;
     let container = Container::open(&arguments.container, &targets).map_err(with_hint)?;
     let container = Arc::new(container);
-    let mut writer = Writer::open(container.clone(), Placement::Striped).map_err(with_hint)?;
-    let reclaimed = writer.reclaim(f64::from(arguments.below) / 100.0).map_err(with_hint)?;
-    writer.close().map_err(with_hint)?;
+    let mut reclaimed = Reclaimed::default();
+    // What is small has no logs, and stays as it is.
+    if !container.is_small().map_err(with_hint)? {
+        let mut writer = Writer::open(container.clone(), Placement::Striped).map_err(with_hint)?;
+        reclaimed = writer.reclaim(f64::from(arguments.below) / 100.0).map_err(with_hint)?;
+        writer.close().map_err(with_hint)?;
+    }
     // While others write, the last of them writes it.
     let index = write_index(&container).ok().flatten();
     let record = Record::new()

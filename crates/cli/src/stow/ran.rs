@@ -45,6 +45,10 @@ impl Ran<'_> {
             let bytes = words::bytes(totals.elsewhere);
             parts.push(format!("wrote {bytes} to targets that are none of this run's"));
         }
+        if totals.small > 0 {
+            let (bytes, mount) = (words::bytes(totals.small), self.mount.display());
+            parts.push(format!("wrote {bytes} to small files, which are in {mount} itself"));
+        }
         if parts.is_empty() {
             let mount = self.mount.display();
             parts.push(format!("wrote nothing to containers below {mount} on this node"));
@@ -108,11 +112,21 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn line(targets: &[u64], elsewhere: u64, ms: u64, rate: Option<f64>) -> String {
+        line_with_small(targets, elsewhere, 0, ms, rate)
+    }
+
+    fn line_with_small(
+        targets: &[u64],
+        elsewhere: u64,
+        small: u64,
+        ms: u64,
+        rate: Option<f64>,
+    ) -> String {
         let names: Vec<String> = (0..targets.len()).map(|it| format!("t{it}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let ran = Ran { mount: Path::new("/m"), targets: &names, is_routed: true, rate };
         let time = Duration::from_millis(ms);
-        ran.line(&RunTotals { targets: targets.to_vec(), elsewhere, time })
+        ran.line(&RunTotals { targets: targets.to_vec(), elsewhere, small, time })
     }
 
     #[test]
@@ -123,6 +137,10 @@ mod tests {
         assert_eq!(
             line(&[0, 0], MIB, 10, None),
             "plimsoll: wrote 1 MiB to targets that are none of this run's"
+        );
+        assert_eq!(
+            line_with_small(&[0, 0], 0, 7, 10, None),
+            "plimsoll: wrote 7 B to small files, which are in /m itself"
         );
     }
 

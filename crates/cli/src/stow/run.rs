@@ -26,7 +26,7 @@ use crate::record::program;
 /// programs, without recompiling: plain tools, shells, threads, MPI programs. docs/stow.md says what holds and what does not.
 ///
 /// In a batch script, without this command: LD_PRELOAD=.../libplimsoll.so PLIMSOLL_STOW_MOUNT=DIR
-/// PLIMSOLL_STOW_TARGETS=[NAME=]DIR,..., and PLIMSOLL_STOW_POLICY, PLIMSOLL_STOW_BUFFER, PLIMSOLL_STOW_ONLY and PLIMSOLL_STOW_EXCEPT (globs
+/// PLIMSOLL_STOW_TARGETS=[NAME=]DIR,..., and PLIMSOLL_STOW_POLICY, PLIMSOLL_STOW_BUFFER, PLIMSOLL_STOW_SMALL, PLIMSOLL_STOW_ONLY and PLIMSOLL_STOW_EXCEPT (globs
 /// with colons between) for the options.
 #[derive(clap::Args)]
 #[command(before_help = "Examples:\n  \
@@ -50,6 +50,11 @@ pub struct Arguments {
     /// burst does not (window only)
     #[arg(long, value_name = "SIZE", default_value_t = Bytes::new(Stowing::BUFFER_BYTES))]
     buffer: Bytes,
+
+    /// Files stay in the mount itself, and on no target, until they have more bytes than this, 32 KiB at most: a small file is three inodes then
+    /// instead of 13; 0B has all on targets
+    #[arg(long, value_name = "SIZE", default_value_t = Bytes::new(Stowing::SMALL_BYTES), value_parser = small_size)]
+    small: Bytes,
 
     /// Only files whose path matches become containers; may be repeated
     #[arg(long, value_name = "GLOB")]
@@ -90,6 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         targets: &targets,
         policy: arguments.policy.name(),
         buffer_bytes: arguments.buffer.get(),
+        small_bytes: arguments.small.get(),
         tally: counted.as_deref(),
         only: &arguments.only,
         except: &arguments.except,
@@ -123,6 +129,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Returns where what is written is counted, or says why it cannot be.
+/// Reads what a small file has at most.
+fn small_size(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|it| format!("{it}"))?;
+    let most = Bytes::new(Stowing::SMALL_BYTES_MAX);
+    if size.get() > most.get() { Err(format!("it is more than {most}")) } else { Ok(size) }
+}
+
 fn made_tally(targets: &[Target]) -> Option<RunTally> {
     let made = RunTally::make(targets.len());
     made.inspect_err(|error| {

@@ -27,6 +27,9 @@ impl Reader {
 
     /// Returns what a log is called in messages.
     pub fn name_of(&self, log: u32) -> String {
+        if self.is_small() {
+            return "its marker".into();
+        }
         let target = self.logs.get(log as usize).map_or("?", |it| it.listed.target.as_str());
         format!("log {log} on target {target}")
     }

@@ -5,6 +5,7 @@
 pub mod cells;
 pub mod copies;
 pub mod nodes;
+pub mod small;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -60,6 +60,19 @@ pub fn of_writer(container: &Container) -> Option<Box<dyn Tally>> {
     Some(Box::new(Counting { counts, of_run }))
 }
 
+/// Counts what was written to a small file.
+pub fn add_small(bytes: u64) {
+    if let Some(counts) = counts() {
+        counts.begin();
+        counts.add_small(bytes);
+    }
+}
+
+/// Takes that back: it is on targets by now.
+pub fn take_small(bytes: u64) {
+    counts().into_iter().for_each(|it| it.take_small(bytes));
+}
+
 /// Notes that what was written became durable just now.
 pub fn note_time() {
     counts().into_iter().for_each(RunTally::note_time);

@@ -7,9 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, Container, News, Placement, Reader, StowError, Writer, is_gone_name};
+use plimsoll_stow::{
+    ANCHOR, Container, News, Placement, Reader, SmallWriter, Stored, StowError, Writer,
+    is_gone_name,
+};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
+use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::settings::{self, Policy};
@@ -57,6 +61,12 @@ pub struct Used {
     /// Descriptors of the anchor that the program has not got. They stay as long as its own: to close one gives up the program's locks (fcntl(2)).
     aside: Vec<OwnedFd>,
     writer: Option<Writer>,
+    /// Who writes to it while it is small.
+    small: Option<SmallWriter>,
+    /// It is not small, or not any more.
+    is_large: bool,
+    /// How much of what it holds was counted as a small file's.
+    counted: u64,
     /// How many meetings there were when the writer asked other nodes last.
     meetings: u64,
     reader: Option<Reader>,
@@ -89,13 +99,21 @@ impl DerefMut for HeldEntry<'_> {
 
 impl Entry {
     /// Makes one of an open container.
-    pub fn new(key: Key, container: Container, crew: Arc<Crew>) -> Self {
+    pub fn new(
+        key: Key,
+        container: Container,
+        small: Option<SmallWriter>,
+        crew: Arc<Crew>,
+    ) -> Self {
         let used = Used {
             container: Arc::new(container),
             crew,
             descriptors: Vec::new(),
             aside: Vec::new(),
             writer: None,
+            small,
+            is_large: false,
+            counted: 0,
             meetings: 0,
             reader: None,
             news: None,
@@ -165,15 +183,65 @@ impl Used {
                 writer
             }
             None => {
-                let opened = Writer::open(self.container.clone(), self.placement());
-                let mut writer = opened.map_err(told)?;
-                if let Some(tally) = counting::of_writer(&self.container) {
-                    writer.set_tally(tally);
-                }
+                let tally = counting::of_writer(&self.container);
+                let placement = self.placement();
+                let opened = Writer::open_counted(self.container.clone(), placement, tally);
+                let writer = opened.map_err(told)?;
+                counting::take_small(core::mem::take(&mut self.counted));
+                (self.small, self.is_large) = (None, true);
                 writer
             }
         };
         Ok(self.writer.insert(writer))
+    }
+
+    /// Returns who writes to it while it is small; `None` once it is not.
+    pub fn small(&mut self) -> Result<Option<&mut SmallWriter>, c_int> {
+        if self.is_large || self.writer.is_some() {
+            return Ok(None);
+        }
+        if self.small.is_none() {
+            self.small = SmallWriter::open(&self.container, small_room()).map_err(told)?;
+            self.is_large = self.small.is_none();
+        }
+        Ok(self.small.as_mut())
+    }
+
+    /// Has a small file take something; returns where. `None` if it is not small, or not any more: the writer takes it.
+    fn stored(
+        &mut self,
+        work: impl FnOnce(&mut SmallWriter, &Container) -> Result<Stored, Errno>,
+    ) -> Result<Option<u64>, c_int> {
+        let container = self.container.clone();
+        let Some(small) = self.small()? else { return Ok(None) };
+        match work(small, &container).map_err(number)? {
+            Stored::At(offset) => Ok(Some(offset)),
+            Stored::Outgrown => {
+                (self.small, self.is_large) = (None, true);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes to it while it is small: at an offset, or at its end; returns where. `None` if the writer is to.
+    pub fn write_small(&mut self, bytes: &[u8], offset: Option<u64>) -> Result<Option<u64>, c_int> {
+        let stored = self.stored(|small, _| match offset {
+            Some(offset) => small.write_at(bytes, offset),
+            None => small.append(bytes),
+        })?;
+        if stored.is_some() {
+            self.counted += bytes.len() as u64;
+            counting::add_small(bytes.len() as u64);
+        }
+        Ok(stored)
+    }
+
+    /// Gives the file another size.
+    pub fn truncate(&mut self, size: u64) -> Result<(), c_int> {
+        match self.stored(|small, _| small.truncate(size))? {
+            Some(_) => Ok(()),
+            None => self.writer()?.truncate(size).map_err(told),
+        }
     }
 
     /// Returns how a new writer spreads its segments.
@@ -226,7 +294,9 @@ impl Used {
 
     /// Makes durable what was published on this node.
     pub fn sync(&mut self) -> Outcome {
-        self.writer()?.sync().map_err(told)?;
+        if self.stored(SmallWriter::sync)?.is_none() {
+            self.writer()?.sync().map_err(told)?;
+        }
         counting::note_time();
         Ok(0)
     }
@@ -271,11 +341,17 @@ impl Used {
     pub fn close(&mut self) -> Outcome {
         self.reader = None;
         self.news = None;
+        self.small = None;
         match self.writer.take() {
             Some(writer) => writer.close().map(|()| 0).map_err(told),
             None => Ok(0),
         }
     }
+}
+
+/// Returns how many bytes a marker has at most: those of a small file, and what says where they are if they are a few writes.
+fn small_room() -> u64 {
+    settings::get().map_or(0, |it| it.small_room())
 }
 
 /// Returns the number that a program is told.

@@ -50,6 +50,11 @@ impl Found {
         Self::in_directory(directory).ok()
     }
 
+    /// Returns the directory that has a name, if it is no container that counts.
+    pub fn other_directory(at: &NamedAt<'_>) -> Option<OwnedFd> {
+        Self::in_directory(hold_directory(at, OFlags::NOFOLLOW).ok()?).err()
+    }
+
     /// Takes a directory that is held as a container; gives it back if it is something else, or one that does not count.
     pub fn in_directory(directory: OwnedFd) -> Result<Self, OwnedFd> {
         match Parts::of(&directory).ok().as_ref().and_then(Parts::anchor_that_counts) {
@@ -175,6 +180,14 @@ pub fn open_anchor(directory: impl AsFd, flags: OFlags) -> Result<OwnedFd, c_int
     if !flags.contains(OFlags::PATH) {
         hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE)?;
     }
+    Ok(file)
+}
+
+/// Makes the anchor of a new container as a file of the program.
+pub fn create_anchor(directory: impl AsFd, flags: OFlags, mode: Mode) -> Result<OwnedFd, c_int> {
+    let flags = (flags - LEFT_OUT) | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
+    let file = openat(directory, ANCHOR, flags, mode).map_err(number)?;
+    hold::take(file.as_raw_fd(), flags & OFlags::ACCMODE)?;
     Ok(file)
 }
 

@@ -43,6 +43,13 @@ impl<'a> NamedAt<'a> {
         Found::at(self, follow)
     }
 
+    /// Returns whether the name leads to a directory that is no container which counts: the one that was looked at still has it afterwards.
+    pub fn is_plain_directory(&self) -> bool {
+        let key = |it: Stat| (it.st_dev, it.st_ino);
+        let looked_at = Found::other_directory(self).and_then(|it| fstat(it).ok()).map(key);
+        looked_at.is_some() && looked_at == self.facts().ok().map(key)
+    }
+
     /// Returns what the name itself is, a link too.
     pub fn facts(&self) -> Result<Stat, Errno> {
         statat(self.directory, self.path, AtFlags::SYMLINK_NOFOLLOW)

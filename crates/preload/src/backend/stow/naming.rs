@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Container, Target, discard_all_gone, discard_gone, gone_name, inherit, is_gone, mark_gone,
-    renew,
+    Container, Target, discard_all_gone, discard_gone, discard_small, gone_name, inherit, is_gone,
+    mark_gone, renew,
 };
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
@@ -61,10 +61,6 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
     let held = HeldName::of(at)?;
     let gone = gone_name(found.directory()).map_err(|_| libc::EIO)?;
     hide(&held, found, &gone)?;
-    let mut path = Text::<PATH_BYTES>::new();
-    descriptors::push_link(held.directory.as_raw_fd(), &mut path);
-    drop(held);
-    let path = Path::new(OsStr::from_bytes(path.as_bytes())).join(gone);
     if let Some(entry) = registry::find(serving, found.key()) {
         let mut entry = entry.hold(serving);
         if entry.is_open() {
@@ -73,7 +69,13 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
         registry::remove(serving, found.key());
         let _ = entry.close();
     }
-    discard(&path);
+    if discard_small(&held.directory, &gone, found.directory()) {
+        return Ok(0);
+    }
+    let mut path = Text::<PATH_BYTES>::new();
+    descriptors::push_link(held.directory.as_raw_fd(), &mut path);
+    drop(held);
+    discard(&Path::new(OsStr::from_bytes(path.as_bytes())).join(gone));
     Ok(0)
 }
 

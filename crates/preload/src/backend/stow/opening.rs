@@ -2,10 +2,12 @@
 
 use core::ffi::c_int;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libc::mode_t;
+use plimsoll_guarded::{Directory, mount_of};
 use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
@@ -15,9 +17,10 @@ use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 
 use super::entry::{Key, told};
-use super::found::{Found, open_anchor};
+use super::found::{Found, create_anchor, open_anchor};
 use super::held_file::HeldFile;
 use super::names::{NamedAt, is_directory};
+use super::settings::Settings;
 use super::{Outcome, number, registry, settings, space};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
@@ -60,7 +63,7 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         }
         let facts = at.facts();
         // Another one may have taken its place while it was looked at.
-        if facts.is_ok_and(|it| is_directory(&it)) && at.container(false).is_some() {
+        if facts.is_ok_and(|it| is_directory(&it)) && !at.is_plain_directory() {
             continue;
         }
         if !flags.contains(OFlags::CREATE) || facts.err() != Some(Errno::NOENT) {
@@ -187,11 +190,17 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     let parent = openat(at.directory, above.as_c_str(), held, Mode::empty()).ok()?;
     let mut whole = Text::<PATH_BYTES>::new();
     descriptors::push_link(parent.as_raw_fd(), &mut whole);
-    drop(parent);
+    let above = OsStr::from_bytes(whole.as_bytes()).to_os_string();
+    let parent = OwnDirectory { held: parent, path: above.into() };
     whole.push(b"/");
     whole.push(name);
     if !settings.takes(whole.as_bytes()) {
         return None;
+    }
+    match make_small(serving, settings, parent, (OsStr::from_bytes(name), flags, mode)) {
+        Ok(None) => {}
+        Ok(Some(fd)) => return Some(Ok(fd)),
+        Err(error) => return Some(Err(error)),
     }
     let path = Path::new(OsStr::from_bytes(whole.as_bytes()));
     let made = Container::create_unsynced(path, &settings.targets).map_err(told);
@@ -202,10 +211,58 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
         let mode = Mode::from_raw_mode(mode & 0o7777 & !umask());
         chmodat(container.directory(), ANCHOR, mode, AtFlags::empty()).map_err(number)?;
         let key = Key::of(&fstat(&file).map_err(number)?);
-        let entry = registry::add(serving, key, container);
+        let entry = registry::add(serving, key, container, None);
         entry.hold(serving).note(file.as_raw_fd());
         Ok(file.into_raw_fd() as usize)
     }))
+}
+
+/// A directory that is held, and where it is.
+struct OwnDirectory {
+    held: OwnedFd,
+    path: PathBuf,
+}
+
+impl OwnDirectory {
+    /// Opens it to make something in it, over nobody else's links.
+    fn open(self, settings: &Settings) -> io::Result<Directory> {
+        // On the mount's own file system, no other user is asked; and what the kernel calls it has no links.
+        let number = mount_of(&self.held);
+        match number.is_some() && number == settings.mount_number {
+            true => Directory::open_held(&self.held, self.path),
+            false => Directory::open_by_own_links(&self.path),
+        }
+    }
+}
+
+/// Makes a container for a file that is small, and opens it; `None` where none can be.
+fn make_small(
+    serving: &Serving,
+    settings: &Settings,
+    parent: OwnDirectory,
+    (name, flags, mode): (&OsStr, OFlags, mode_t),
+) -> Result<Option<usize>, c_int> {
+    if settings.small_bytes == 0 {
+        return Ok(None);
+    }
+    let failure = |it: io::Error| it.raw_os_error().unwrap_or(libc::EIO);
+    let parent = parent.open(settings).map_err(failure)?;
+    let mut file = None;
+    // Its rights are the kernel's matter, and the new file may have some that would not let its maker in later.
+    let mut anchor = |directory: &Directory| -> io::Result<()> {
+        file = None;
+        let made = create_anchor(directory, flags, Mode::from_raw_mode(mode & 0o7777));
+        file = Some(made.map_err(io::Error::from_raw_os_error)?);
+        Ok(())
+    };
+    let room = settings.small_room();
+    let made = Container::create_small(parent, name, &settings.targets, room, &mut anchor);
+    let Some((container, small)) = made.map_err(told)? else { return Ok(None) };
+    let file = file.ok_or(libc::EIO)?;
+    let key = Key::of(&fstat(&file).map_err(number)?);
+    let entry = registry::add(serving, key, container, Some(small));
+    entry.hold(serving).note(file.as_raw_fd());
+    Ok(Some(file.into_raw_fd() as usize))
 }
 
 /// Returns what new files are not to allow. Asking by the call of that name would change it for all threads.

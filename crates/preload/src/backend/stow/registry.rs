@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use plimsoll_guarded::Directory;
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, Container};
+use plimsoll_stow::{ANCHOR, Container, SmallWriter};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
 
@@ -118,7 +118,7 @@ pub fn of(serving: &Serving, fd: c_int) -> Result<Option<(Arc<Entry>, Stat)>, c_
         return Ok(None);
     }
     let Some(found) = names::container_of(fd)? else { return Ok(None) };
-    Ok(Some((add(serving, found.key(), found.open()?), facts)))
+    Ok(Some((add(serving, found.key(), found.open()?, None), facts)))
 }
 
 /// Opens the container in a directory, if it has this anchor.
@@ -134,11 +134,16 @@ pub fn open_in(directory: Directory, key: Key) -> Result<Container, c_int> {
 }
 
 /// Adds a container, unless another thread was quicker.
-pub fn add(serving: &Serving, key: Key, container: Container) -> Arc<Entry> {
+pub fn add(
+    serving: &Serving,
+    key: Key,
+    container: Container,
+    small: Option<SmallWriter>,
+) -> Arc<Entry> {
     with(serving, |content| match content.entries.iter().find(|it| it.key == key) {
         Some(entry) => entry.clone(),
         None => {
-            let new = Arc::new(Entry::new(key, container, content.crew()));
+            let new = Arc::new(Entry::new(key, container, small, content.crew()));
             content.entries.push(new.clone());
             new
         }

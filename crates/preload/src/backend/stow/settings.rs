@@ -33,6 +33,8 @@ pub struct Settings {
     pub policy: Policy,
     /// How much a writer may write beyond what the targets take now.
     pub buffer_bytes: u64,
+    /// How many bytes a new file has at most that is kept in its marker.
+    pub small_bytes: u64,
     only: Text<PATH_BYTES>,
     except: Text<PATH_BYTES>,
 }
@@ -84,6 +86,7 @@ pub fn read() -> bool {
         targets: targets.split(|byte| *byte == b',').filter_map(target).collect(),
         policy: POLICY.read(policy).unwrap_or(Policy::Window),
         buffer_bytes: BUFFER.read(buffer_bytes).unwrap_or(variables::STOW_BUFFER_BYTES),
+        small_bytes: SMALL.read(small_bytes).unwrap_or(variables::STOW_SMALL_BYTES),
         only: text(variables::STOW_ONLY),
         except: text(variables::STOW_EXCEPT),
     };
@@ -103,7 +106,15 @@ pub fn get() -> Option<&'static Settings> {
     SETTINGS.get()
 }
 
+/// What a marker has beside the bytes of a small file, if that was written at once.
+const SMALL_BESIDES: u64 = 256;
+
 impl Settings {
+    /// Returns how many bytes a marker has at most; 0 if nothing stays small.
+    pub fn small_room(&self) -> u64 {
+        if self.small_bytes == 0 { 0 } else { self.small_bytes + SMALL_BESIDES }
+    }
+
     /// Returns whether a whole path is the mount or below it.
     pub fn is_below(&self, path: &[u8]) -> bool {
         self.mounts.iter().any(|mount| is_below(path, mount.as_bytes()))
@@ -172,6 +183,12 @@ const BUFFER: Variable = Variable {
     hint: b"a size, such as 16MiB",
 };
 
+const SMALL: Variable = Variable {
+    name: variables::STOW_SMALL,
+    empty: c"PLIMSOLL_STOW_SMALL=",
+    hint: b"a size of 32KiB or less",
+};
+
 impl Variable {
     /// Returns what it says. If that makes no sense, tells so once, and not again in programs that this one executes.
     fn read<T>(&self, meaning: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
@@ -203,6 +220,10 @@ fn policy(text: &[u8]) -> Option<Policy> {
 fn buffer_bytes(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     text.parse().ok().or_else(|| text.parse().ok().map(Bytes::get))
+}
+
+fn small_bytes(text: &[u8]) -> Option<u64> {
+    buffer_bytes(text).filter(|it| *it <= variables::STOW_SMALL_BYTES_MAX)
 }
 
 /// Returns where a path leads without links, over those of this user and root, and the number of the file system's mount there. What is not there yet leads to

@@ -29,7 +29,7 @@ pub fn truncate(entry: &mut Used, fd: c_int, length: off_t) -> Outcome {
 /// Gives the file another size, whoever asked.
 pub fn set_size(entry: &mut Used, length: off_t) -> Outcome {
     let length = u64::try_from(length).map_err(|_| libc::EINVAL)?;
-    entry.writer()?.truncate(length).map_err(told)?;
+    entry.truncate(length)?;
     entry.touch();
     Ok(0)
 }
@@ -70,7 +70,7 @@ pub fn allocate(entry: &mut Used, fd: c_int, mode: c_int, offset: off_t, length:
         _ => return Err(libc::EOPNOTSUPP),
     }
     if grows {
-        entry.writer()?.truncate(end).map_err(told)?;
+        entry.truncate(end)?;
     }
     entry.touch();
     Ok(0)

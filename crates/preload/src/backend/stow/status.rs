@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, is_gone};
+use plimsoll_stow::{ANCHOR, is_gone, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -43,7 +43,7 @@ pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
         let Some(found) = at.container(follow) else {
             match at.facts() {
                 // One has taken its place while it was looked at.
-                Ok(facts) if is_directory(&facts) && at.container(false).is_some() => continue,
+                Ok(facts) if is_directory(&facts) && !at.is_plain_directory() => continue,
                 // Not asked again: others may make a container of this name.
                 Err(error) => return Some(Err(number(error))),
                 Ok(_) => return None,
@@ -65,8 +65,15 @@ pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
 const TRIES: usize = 64;
 
 fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
-    let entry = used(serving, found)?;
-    let size = size_for(&mut entry.hold(serving), status)?;
+    // Most of those that nobody has open are small.
+    let small = match registry::find(serving, found.key()) {
+        None => size_in(found.directory()),
+        Some(_) => None,
+    };
+    let size = match small {
+        Some(size) => Some(size),
+        None => size_for(&mut used(serving, found)?.hold(serving), status)?,
+    };
     match *status {
         Status::Plain { .. } => put_plain(found.anchor, size, status),
         Status::Extended { flags, mask, .. } => {
@@ -82,7 +89,7 @@ pub fn used(serving: &Serving, found: &Found) -> Result<Arc<Entry>, c_int> {
     match registry::find(serving, found.key()) {
         Some(entry) => Ok(entry),
         // What is written to it are notes at most.
-        None => Ok(Arc::new(Entry::new(found.key(), found.open()?, Crew::new(0)))),
+        None => Ok(Arc::new(Entry::new(found.key(), found.open()?, None, Crew::new(0)))),
     }
 }
 

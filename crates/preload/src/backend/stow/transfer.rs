@@ -103,26 +103,23 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
         return Ok(0);
     }
     let written = if appends {
-        let writer = entry.writer()?;
-        let done = writer.append(bytes).map(drop);
-        let written = as_far_as_it_came(writer, done, bytes)?;
+        let written = put(entry, bytes, None)?;
         if offset.is_none() {
             set_position(fd, written.end)?;
         }
         written
     } else if let Some(offset) = offset {
-        let writer = entry.writer()?;
-        let done = writer.write_at(bytes, offset);
-        as_far_as_it_came(writer, done, bytes)?
+        put(entry, bytes, Some(offset))?
     } else {
         // Before anything is written: others who share the position write behind it.
-        let writer = entry.writer()?;
+        if entry.small()?.is_none() {
+            entry.writer()?;
+        }
         let start = reserve(fd, bytes.len()).map_err(|errno| match errno {
             Errno::INVAL | Errno::OVERFLOW => libc::EFBIG,
             errno => number(errno),
         })?;
-        let done = writer.write_at(bytes, start);
-        let written = as_far_as_it_came(writer, done, bytes);
+        let written = put(entry, bytes, Some(start));
         let count = written.as_ref().map_or(0, |it| it.end - it.start);
         if count < bytes.len() as u64 {
             move_back(fd, bytes.len() - count as usize);
@@ -134,6 +131,19 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
     }
     entry.touch();
     Ok((written.end - written.start) as usize)
+}
+
+/// Writes at an offset, or at the end; returns what is there.
+fn put(entry: &mut Used, bytes: &[u8], offset: Option<u64>) -> Result<Range<u64>, c_int> {
+    if let Some(start) = entry.write_small(bytes, offset)? {
+        return Ok(start..start + bytes.len() as u64);
+    }
+    let writer = entry.writer()?;
+    let done = match offset {
+        Some(offset) => writer.write_at(bytes, offset),
+        None => writer.append(bytes).map(drop),
+    };
+    as_far_as_it_came(writer, done, bytes)
 }
 
 /// Returns what of a write is there. One that failed behind its first bytes is a short one: whoever tries again would have these twice.
