@@ -106,3 +106,56 @@ fn programs_of_several_containers_are_recorded_apart() {
         [vec![0, 0, 0, 1], vec![0, 0, 1, 0], vec![0, 1, 0, 0], vec![1, 0, 0, 0]];
     assert_eq!(recorded, expected);
 }
+
+/// A launcher that is in none of its ranks' containers was no key at all: every later run was written into the first one's recording, or its ranks were not one run.
+#[test]
+fn ranks_in_containers_of_their_own_are_one_run_and_the_next_run_is_another() {
+    if in_container().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let around = "unshare --user --map-root-user --pid --fork --mount-proc";
+    for (run, status) in [("first", 0), ("first", 2), ("second", 2)] {
+        let outcome = launch(folder.path(), run, around);
+        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    }
+    let recorded = processes(&folder.path().join("rec"));
+    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
+    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+}
+
+/// Open MPI's number of a run is made of the launcher's number and the node's name, both of which come again in containers.
+#[test]
+fn a_number_of_a_run_that_comes_again_is_another_run() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (run, status) in [("first", 0), ("second", 2)] {
+        let mut shell = Command::new("sh");
+        shell.env("PMIX_NAMESPACE", "1828651009");
+        let outcome = launch_by(shell, folder.path(), run, "");
+        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    }
+    let recorded = processes(&folder.path().join("rec"));
+    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
+    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+}
+
+/// The attack: while a script is recorded that calls `record` again, another recording is put in the place of its own.
+#[test]
+fn a_recording_in_the_place_of_the_one_around_is_not_joined() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let place = folder.path().join("rec");
+    let first: Outcome = record(&place).args(["--", "true"]).output().unwrap().into();
+    assert_eq!(first.status, Some(0), "{}", first.stderr);
+    let inner = |id: &str| -> Outcome {
+        let mut command = record(&place);
+        command.env("PLIMSOLL_RECORD_DIR", &place).env("PLIMSOLL_RECORDING_ID", id);
+        command.args(["--", "true"]).output().unwrap().into()
+    };
+    let told = std::fs::read_to_string(place.join("recording.txt")).unwrap();
+    let own = told.lines().find_map(|it| it.strip_prefix("id ")).unwrap();
+    let other = inner("0123456789abcdef.0");
+    assert_eq!(other.status, Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("holds another recording"), "{}", other.stderr);
+    let own = inner(&format!("{own}.0"));
+    assert_eq!(own.status, Some(0), "{}", own.stderr);
+}

@@ -44,7 +44,7 @@ pub fn write_perfetto(
         is_first: true,
     };
     let mut exported = visit_calls(recording, &clocks, chunks_done, &mut sink)?;
-    sink.put_waiting(sink.waiting.len());
+    sink.put_waiting(sink.waiting.len())?;
     if sink.crowded > 0 {
         let calls = sink.crowded;
         exported.warnings.push(format!(
@@ -77,7 +77,7 @@ struct PerfettoSink<'a, W: Write> {
 
 impl<W: Write> Sink for PerfettoSink<'_, W> {
     fn process(&mut self, index: usize, process: &Process) -> io::Result<()> {
-        self.end_thread();
+        self.end_thread()?;
         self.numbers_used += 1;
         self.process = self.numbers_used;
         let program = process.program.rsplit('/').next().unwrap_or_default();
@@ -89,7 +89,7 @@ impl<W: Write> Sink for PerfettoSink<'_, W> {
     }
 
     fn thread(&mut self, thread: u32) -> io::Result<()> {
-        self.end_thread();
+        self.end_thread()?;
         self.thread = thread;
         Ok(())
     }
@@ -104,8 +104,7 @@ impl<W: Write> Sink for PerfettoSink<'_, W> {
         let last_outer = self.waiting.iter().rposition(|call| call.depth == 0);
         let is_full = self.waiting.len() >= WAITING_MAX;
         let ready = if is_full { self.waiting.len() } else { last_outer.map_or(0, |at| at + 1) };
-        self.put_waiting(ready);
-        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+        self.put_waiting(ready)
     }
 }
 
@@ -116,20 +115,26 @@ impl<W: Write> PerfettoSink<'_, W> {
         self.output.flush()
     }
 
-    fn end_thread(&mut self) {
-        self.put_waiting(self.waiting.len());
+    fn end_thread(&mut self) -> io::Result<()> {
+        self.put_waiting(self.waiting.len())?;
         self.lanes = Lanes::default();
         self.lane_numbers.clear();
+        Ok(())
     }
 
     /// Puts the first calls that wait, outer ones before those inside them.
-    fn put_waiting(&mut self, count: usize) {
+    fn put_waiting(&mut self, count: usize) -> io::Result<()> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting[..count].sort_by_key(|call| (call.start_ns, std::cmp::Reverse(call.end_ns)));
         for call in waiting.drain(..count) {
             self.put(&call);
+            // A call is a few bytes, and has the whole name of its file here.
+            if self.buffer.len() >= BUFFER_BYTES {
+                self.flush()?;
+            }
         }
         self.waiting = waiting;
+        Ok(())
     }
 
     fn put(&mut self, call: &Call) {

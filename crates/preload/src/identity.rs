@@ -34,8 +34,11 @@ pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
     let mut link = Text::<1024>::new();
     link.push_link(c"/proc/self/exe");
     put_text(&mut identity.program, link.as_bytes());
-    sys::read_file(c"/proc/self/cmdline", &mut identity.arguments);
-    secrets::mask(&mut identity.arguments);
+    // More than is kept: a secret of which the end is cut off is not known as one.
+    let mut arguments = [0; 4096];
+    sys::read_file(c"/proc/self/cmdline", &mut arguments);
+    secrets::mask(&mut arguments);
+    put_text(&mut identity.arguments, &arguments);
     link.truncate(0);
     link.push_link(c"/proc/self/cwd");
     put_text(&mut identity.directory, link.as_bytes());

@@ -36,10 +36,24 @@ pub fn rank() -> Option<u32> {
     variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// Returns what all processes of this run know it by, and those of no other: the job, or else their launcher on this node (MPICH's names no job). Nothing for a process that nobody launched
-/// with others.
+/// The key of a run whose launcher is in none of a rank's containers: all such runs have it.
+pub const UNSEEN: &str = "launcher";
+
+/// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job), or [`UNSEEN`]. Nothing for a process that nobody launched with others.
 pub fn of_this_run() -> Option<String> {
-    job().or_else(|| rank().map(|_| of_launcher(launcher())))
+    job().or_else(|| rank().map(|_| of_launcher()))
+}
+
+/// Returns who launched this rank, if that can be told for sure. Launchers number their runs by their own number and the node's name, both of which come again in containers.
+pub fn launcher_of_numbered_run() -> Option<String> {
+    let is_numbered = variables::LAUNCHER_RUNS
+        .iter()
+        .any(|it| std::env::var_os(it).is_some_and(|it| !it.is_empty()));
+    rank().filter(|_| is_numbered)?;
+    let launcher = launcher();
+    // Of other users' processes, as one that makes a container, nobody knows whether they are ranks.
+    let is_known = fs::read(format!("/proc/{launcher}/environ")).is_ok_and(|it| !it.is_empty());
+    is_known.then(of_launcher)
 }
 
 /// Returns a name for what a process records that nobody launched with others. In containers others may have the same.
@@ -49,11 +63,12 @@ pub fn of_this_process() -> String {
 }
 
 /// Numbers of processes come again, in containers soon: a launcher is known by when it began, and where it has its number, too.
-fn of_launcher(process: u32) -> String {
+fn of_launcher() -> String {
+    let process = launcher();
     let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-    let began = StatLine::parse(&stat).map_or(0, |it| it.start_ticks);
+    let Some(found) = StatLine::parse(&stat) else { return UNSEEN.to_string() };
     let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |it| it.ino());
-    format!("launcher{process}-{began}-{namespace}")
+    format!("{UNSEEN}{process}-{}-{namespace}", found.start_ticks)
 }
 
 /// How many scripts may stand between a launcher and its rank.

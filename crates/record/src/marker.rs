@@ -3,15 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, SMALL_BYTES_MAX, random_hex};
 use plimsoll_machine::Machine;
 pub use plimsoll_trace::marker::NAME;
-use plimsoll_trace::marker::{FIRST_LINE, ID};
-use plimsoll_trace::secrets;
+use plimsoll_trace::marker::{FIRST_LINE, ID, split_variable};
+use plimsoll_trace::{secrets, variables};
 use rustix::fs::OFlags;
 
 use crate::{RecordError, key};
@@ -35,7 +35,11 @@ pub(crate) fn join(
     let key = key::of_this_run().unwrap_or_else(|| id.clone());
     let mode = if is_shared { 0o644 } else { 0o600 };
     match publish(directory, NAME, &text(&id, &key, program, arguments), mode) {
-        Ok(()) => Ok(Some(id)),
+        Ok(()) => {
+            // For those who come later to be told from it.
+            let _ = is_of_same_run(directory, &key);
+            Ok(Some(id))
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let text = directory.read_small(NAME).map_err(failed("read"))?;
             may_join(directory, &text, &key, &shown(program, arguments))?;
@@ -47,7 +51,8 @@ pub(crate) fn join(
 
 /// Creates a file with its text at once: ranks that start together see all of it or nothing.
 fn publish(directory: &Directory, name: &str, text: &str, mode: u32) -> std::io::Result<()> {
-    let draft = format!("{NAME}.{}.{}", host(), std::process::id());
+    // Numbers of processes are the same in one container as in the next.
+    let draft = format!("{NAME}.{}", random_hex(8)?);
     let mut file = directory.create(&draft, OFlags::WRONLY, mode)?;
     let linked = file
         .set_permissions(Permissions::from_mode(mode))
@@ -58,7 +63,6 @@ fn publish(directory: &Directory, name: &str, text: &str, mode: u32) -> std::io:
     linked
 }
 
-/// Process ids are unique on a node only.
 fn host() -> String {
     Machine::host().hostname().unwrap_or_default()
 }
@@ -125,21 +129,52 @@ fn may_join(
     command: &str,
 ) -> Result<(), RecordError> {
     let path = directory.path();
+    let another = || Err(RecordError::Another { path: path.to_path_buf() });
     if key::recording_around().is_some_and(|it| it == path) {
-        return Ok(());
+        // Somebody may have put another recording in its place.
+        return if is_around(text) { Ok(()) } else { another() };
     }
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
     if has("run ", key) {
-        return Ok(());
+        let is_alike = key != key::UNSEEN || (has(COMMAND, command) && is_young(directory));
+        return if is_alike && is_of_same_run(directory, key) { Ok(()) } else { another() };
     }
     // On this node, it would have the same launcher.
     let is_of_other_node = !has(HOST, &host()) && has(COMMAND, command) && is_young(directory);
     let is_later_rank = key::job().is_none() && key::rank().is_some_and(|it| it > 0);
-    if is_later_rank && is_of_other_node && is_launcher_of_this_node(directory, key) {
-        return Ok(());
+    // A rank that is there already is of a run before, unless it is this node's.
+    let is_joined = || match is_new_rank(directory) {
+        true => is_launcher_of_this_node(directory, key),
+        false => has_launcher_of_this_node(directory, key),
+    };
+    if is_later_rank && is_of_other_node && is_joined() { Ok(()) } else { another() }
+}
+
+/// Whether this is the marker of the recording that this process is part of itself, which has an id unless somebody asked for it by variables alone.
+fn is_around(text: &str) -> bool {
+    let told = std::env::var_os(variables::RECORDING_ID).unwrap_or_default();
+    let (id, _) = split_variable(told.as_bytes());
+    id.is_empty() || id_in(text).is_none_or(|it| it.as_bytes() == id)
+}
+
+/// Whether a process with the key of a recording is of the same run: keys of launchers come again.
+fn is_of_same_run(directory: &Directory, key: &str) -> bool {
+    if let Some(launcher) = key::launcher_of_numbered_run() {
+        return is_launcher_of_this_node(directory, &launcher);
     }
-    Err(RecordError::Another { path: path.to_path_buf() })
+    if key::job().is_some() {
+        return true;
+    }
+    // The launcher may be in no container of its ranks: the next run's are the same ranks.
+    let is_new = is_new_rank(directory);
+    is_new || key != key::UNSEEN
+}
+
+/// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs.
+fn is_new_rank(directory: &Directory) -> bool {
+    let name = |rank: u32| format!("{NAME}.rank{rank}");
+    key::rank().is_none_or(|rank| publish(directory, &name(rank), "", 0o600).is_ok())
 }
 
 fn is_young(directory: &Directory) -> bool {
@@ -152,9 +187,14 @@ fn is_young(directory: &Directory) -> bool {
 
 /// Whether ranks of this node in this recording have this launcher, which the first of them notes: those of the next run have another.
 fn is_launcher_of_this_node(directory: &Directory, key: &str) -> bool {
-    let name = format!("{NAME}.{}", host());
-    match publish(directory, &name, key, 0o600) {
-        Ok(()) => true,
-        Err(_) => directory.read_small(&name).is_ok_and(|it| it == key),
-    }
+    publish(directory, &node_file(), key, 0o600).is_ok()
+        || has_launcher_of_this_node(directory, key)
+}
+
+fn has_launcher_of_this_node(directory: &Directory, key: &str) -> bool {
+    directory.read_small(node_file()).is_ok_and(|it| it == key)
+}
+
+fn node_file() -> String {
+    format!("{NAME}.{}", host())
 }

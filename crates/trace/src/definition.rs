@@ -94,6 +94,8 @@ pub fn decode_definition<'a>(bytes: &mut &'a [u8]) -> Option<Definition<'a>> {
     let header: &[u8; DEFINITION_HEADER_BYTES] = bytes.first_chunk()?;
     let length = usize::from(u16::from_le_bytes([header[2], header[3]]));
     let text = bytes.get(DEFINITION_HEADER_BYTES..DEFINITION_HEADER_BYTES + length)?;
+    // No longer one is ever written: whoever made this file wants it to be told with each call.
+    let text = text.get(..TEXT_BYTES_MAX).unwrap_or(text);
     let definition = Definition {
         kind: DefinitionKind::from_number(header[0]),
         number: u32::from_le_bytes([header[4], header[5], header[6], header[7]]),

@@ -136,8 +136,9 @@ impl ProcessWriter {
         put_text(&mut identity.job, program.job.as_bytes());
         put_text(&mut identity.program, program.program.as_bytes());
         identity.parent_pid = program.parent_pid;
-        put_text(&mut identity.arguments, program.arguments.join("\0").as_bytes());
-        secrets::mask(&mut identity.arguments);
+        let mut arguments = program.arguments.join("\0").into_bytes();
+        secrets::mask(&mut arguments);
+        put_text(&mut identity.arguments, &arguments);
         header.rank = program.rank.map_or(-1, |rank| rank as i32);
         header.ranks = program.ranks;
         header.latest = start;

@@ -69,7 +69,7 @@ pub const BATCH_JOBS: [&str; 6] =
     ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "OAR_JOB_ID"];
 
 /// Where launchers number the runs within a job. All processes of a run have the same number on
-/// all nodes, and the next run has another; it says nothing to people.
+/// all nodes, and the next run has another, on the same machine (in containers they come again); it says nothing to people.
 pub const LAUNCHER_RUNS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PALS_APID"];
 
 /// Where Slurm numbers the steps within a job.
