@@ -2,7 +2,7 @@
 //!
 //! Behind the words of such a marker (version 2) are a head, and then entries: each has a header with a checksum of its own, and the bytes of a write with
 //! theirs. An entry is appended by one system call. One that is not whole counts as never written, and the next one takes its place. Once the file grows, or is changed in a
-//! way that has no entry, a container of version 1 is made around the marker, whose first line says so last ([`crate::promotion`]). It never becomes small again, and
+//! way that has no entry, a container of version 1 is made around the marker, whose first line says so last (module `promotion`). It never becomes small again, and
 //! what was in the marker stays there, for those who still read it.
 
 mod entry;
