@@ -30,6 +30,13 @@ fn launch_by(mut shell: Command, folder: &Path, run: &str, around: &str) -> Outc
     shell.output().unwrap().into()
 }
 
+/// Asserts that the recording has what three ranks of the first run did, and nothing of the second.
+fn assert_only_first(folder: &Path) {
+    let recorded = processes(&folder.join("rec"));
+    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
+    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+}
+
 /// Ranks 1 and 2 of the second run wrote into the first one's recording, while rank 0 was refused.
 #[test]
 fn all_ranks_of_the_next_run_are_refused() {
@@ -41,18 +48,20 @@ fn all_ranks_of_the_next_run_are_refused() {
         assert_eq!(second.status, Some(2), "{}", second.stderr);
         let refused = second.stderr.matches("holds another recording").count();
         assert_eq!(refused, 3, "{}", second.stderr);
-        let recorded = processes(&folder.path().join("rec"));
-        assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
-        assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+        assert_only_first(folder.path());
         assert!(!folder.path().join("second").exists(), "no rank of it ran");
     }
 }
 
-/// Runs a command as the first process of a container, as far as that matters here: it has the number 1. Nothing if that is not possible.
+/// Runs what follows as the first process of a container, as far as that matters here: it has the number 1.
+const CONTAINER: &str = "unshare --user --map-root-user --pid --fork --mount-proc";
+
+/// Returns the same as a command. Nothing if that is not possible.
 fn in_container() -> Option<Command> {
     let command = || {
-        let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]);
+        let mut words = CONTAINER.split(' ');
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words);
         command
     };
     let is_possible = command().arg("true").status().is_ok_and(|it| it.success());
@@ -72,9 +81,7 @@ fn the_next_run_in_a_container_is_another_one() {
         let outcome = launch_by(container, folder.path(), run, "");
         assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
     }
-    let recorded = processes(&folder.path().join("rec"));
-    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
-    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+    assert_only_first(folder.path());
 }
 
 /// Programs that begin in the same second, each the first of its container, were one recording.
@@ -114,14 +121,11 @@ fn ranks_in_containers_of_their_own_are_one_run_and_the_next_run_is_another() {
         return;
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let around = "unshare --user --map-root-user --pid --fork --mount-proc";
     for (run, status) in [("first", 0), ("first", 2), ("second", 2)] {
-        let outcome = launch(folder.path(), run, around);
+        let outcome = launch(folder.path(), run, CONTAINER);
         assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
     }
-    let recorded = processes(&folder.path().join("rec"));
-    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
-    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+    assert_only_first(folder.path());
 }
 
 /// Open MPI's number of a run is made of the launcher's number and the node's name, both of which come again in containers.
@@ -134,9 +138,7 @@ fn a_number_of_a_run_that_comes_again_is_another_run() {
         let outcome = launch_by(shell, folder.path(), run, "");
         assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
     }
-    let recorded = processes(&folder.path().join("rec"));
-    assert_eq!(calls(&recorded, Op::Write, "/first"), (3, 6));
-    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
+    assert_only_first(folder.path());
 }
 
 /// The attack: while a script is recorded that calls `record` again, another recording is put in the place of its own.

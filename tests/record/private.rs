@@ -77,6 +77,24 @@ fn secrets_of_the_command_line_are_not_kept() {
     assert!(looked_at >= 2, "the marker and the file of the process tell the rest");
 }
 
+/// Of a command line its beginning is kept: a secret that is cut off there was not known as one.
+#[test]
+fn secrets_at_the_end_of_what_is_kept_are_not_kept() {
+    for padding in (960..1030).step_by(10) {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let rec = folder.path().join("rec");
+        let mut command = record(&rec);
+        command.args(["--", "sh", "-c", "cat /etc/hostname", &"x".repeat(padding)]);
+        let outcome: Outcome =
+            command.arg("https://me:hiddenhiddenhidden@host/").output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        for entry in fs::read_dir(&rec).unwrap() {
+            let bytes = fs::read(entry.unwrap().path()).unwrap();
+            assert!(!bytes.windows(4).any(|it| it == b"hidd"), "after {padding} bytes");
+        }
+    }
+}
+
 /// Every user can read the arguments of every process; programs wipe secrets from their own.
 #[test]
 fn who_waits_for_a_program_does_not_show_its_arguments() {

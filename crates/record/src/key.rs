@@ -41,7 +41,7 @@ pub const UNSEEN: &str = "launcher";
 
 /// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job), or [`UNSEEN`]. Nothing for a process that nobody launched with others.
 pub fn of_this_run() -> Option<String> {
-    job().or_else(|| rank().map(|_| of_launcher()))
+    job().or_else(|| rank().map(|_| of_launcher(launcher())))
 }
 
 /// Returns who launched this rank, if that can be told for sure. Launchers number their runs by their own number and the node's name, both of which come again in containers.
@@ -53,7 +53,7 @@ pub fn launcher_of_numbered_run() -> Option<String> {
     let launcher = launcher();
     // Of other users' processes, as one that makes a container, nobody knows whether they are ranks.
     let is_known = fs::read(format!("/proc/{launcher}/environ")).is_ok_and(|it| !it.is_empty());
-    is_known.then(of_launcher)
+    is_known.then(|| of_launcher(launcher))
 }
 
 /// Returns a name for what a process records that nobody launched with others. In containers others may have the same.
@@ -63,8 +63,7 @@ pub fn of_this_process() -> String {
 }
 
 /// Numbers of processes come again, in containers soon: a launcher is known by when it began, and where it has its number, too.
-fn of_launcher() -> String {
-    let process = launcher();
+fn of_launcher(process: u32) -> String {
     let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
     let Some(found) = StatLine::parse(&stat) else { return UNSEEN.to_string() };
     let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |it| it.ino());

@@ -173,8 +173,8 @@ fn is_of_same_run(directory: &Directory, key: &str) -> bool {
 
 /// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs.
 fn is_new_rank(directory: &Directory) -> bool {
-    let name = |rank: u32| format!("{NAME}.rank{rank}");
-    key::rank().is_none_or(|rank| publish(directory, &name(rank), "", 0o600).is_ok())
+    let name = |rank: u32| format!("{NAME}.rank.{rank}");
+    key::rank().is_none_or(|rank| directory.create(name(rank), OFlags::WRONLY, 0o600).is_ok())
 }
 
 fn is_young(directory: &Directory) -> bool {
@@ -196,5 +196,5 @@ fn has_launcher_of_this_node(directory: &Directory, key: &str) -> bool {
 }
 
 fn node_file() -> String {
-    format!("{NAME}.{}", host())
+    format!("{NAME}.node.{}", host())
 }

@@ -122,6 +122,19 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_is_longer_than_any_is_cut_when_it_is_read() {
+        let mut forged = vec![0; DEFINITION_HEADER_BYTES];
+        forged[2..4].copy_from_slice(&60_000u16.to_le_bytes());
+        forged.resize(DEFINITION_HEADER_BYTES + 60_000, b'x');
+        let mut room = [0; 64];
+        let next = encode_definition(DefinitionKind::Note, 0, 9, b"next", &mut room);
+        forged.extend(&room[..next]);
+        let mut bytes = &forged[..];
+        assert_eq!(decode_definition(&mut bytes).unwrap().text.len(), TEXT_BYTES_MAX);
+        assert_eq!(decode_definition(&mut bytes).unwrap().text, b"next");
+    }
+
+    #[test]
     fn definitions_read_back_and_long_texts_are_cut() {
         let mut room = [0u8; 8192];
         let first = encode_definition(DefinitionKind::File, 7, 0, b"/data/out", &mut room);
