@@ -2,7 +2,7 @@
 //! alike, one at a seventeenth, one that drops to that during the run. Time until everything is durable. Needs root, loop devices and
 //! cgroup v1.
 //!
-//! `PLIMSOLL_BENCH_SECONDS` is the length of a run at full speed, `PLIMSOLL_BENCH_ROUNDS` their number, `PLIMSOLL_BENCH_POLICIES` says who writes; arguments choose lines by a part of their name.
+//! `PLIMSOLL_BENCH_SECONDS` is the length of a run at full speed, `PLIMSOLL_BENCH_ROUNDS` their number, `PLIMSOLL_BENCH_POLICIES` says who writes (`shared` is a plain file on one device); arguments choose lines by a part of their name.
 //! `masked` is `window` without `cachestat` and io_uring, which a filter of system calls takes away, as on an older kernel.
 //! The devices lie in `PLIMSOLL_BENCH_DIR`: in /dev/shm, what others write to the disk of the machine does not hold them up.
 
@@ -28,7 +28,8 @@ const WRITERS: usize = 4;
 const LIMIT: f64 = 20.0 * MIB;
 const SLOW: f64 = LIMIT / 17.0;
 const RECORDS: [(&str, usize); 3] = [("4 KiB", 4 << 10), ("47 KiB", 47 << 10), ("1 MiB", 1 << 20)];
-const POLICIES: &str = "window,striped,static";
+const POLICIES: &str = "shared,window,striped,static";
+const SHARED: &str = "shared";
 
 /// Where the limit of a target that drops does so, as a part of the run.
 const DROP_AT: f64 = 1.0 / 3.0;
@@ -117,21 +118,33 @@ impl Bench {
         }
         let all = self.seconds * LIMIT * TARGETS as f64;
         let mut shares: Vec<(&str, Vec<f64>, Vec<f64>)> =
-            self.policies.iter().map(|it| (it.as_str(), Vec::new(), Vec::new())).collect();
+            self.containers().map(|it| (it, Vec::new(), Vec::new())).collect();
         for _ in 0..self.rounds {
             // A quarter of the data, which takes one target as long.
-            let shared = all / TARGETS as f64 / self.plain(record, all / TARGETS as f64)?;
+            let part = all / TARGETS as f64;
+            let shared = match self.policies.iter().any(|it| it == SHARED) {
+                true => Some(part / self.plain(record, part)?),
+                false => None,
+            };
             for (policy, share, times) in &mut shares {
                 let rate = all / self.stow(policy, Case::Equal, record, all)?;
                 share.push(rate / LIMIT / TARGETS as f64);
-                times.push(rate / shared);
+                times.extend(shared.map(|it| rate / it));
+                eprintln!("{what}, {policy}: {:.4}", rate / LIMIT / TARGETS as f64);
             }
         }
         for (policy, share, times) in shares {
             show(&format!("{what}, {policy}: of the combined limit"), share)?;
-            show(&format!("{what}, {policy}: times the shared file on one"), times)?;
+            if !times.is_empty() {
+                show(&format!("{what}, {policy}: times the shared file on one"), times)?;
+            }
         }
         Ok(())
+    }
+
+    /// The policies by which containers are written.
+    fn containers(&self) -> impl Iterator<Item = &str> {
+        self.policies.iter().map(String::as_str).filter(|it| *it != SHARED)
     }
 
     fn bounded(&self, what: &str, case: Case, record: usize) -> Result<()> {
@@ -148,7 +161,7 @@ impl Bench {
             _ => (self.seconds * after, self.seconds),
         };
         let mut ratios: Vec<(&str, Vec<f64>)> =
-            self.policies.iter().map(|it| (it.as_str(), Vec::new())).collect();
+            self.containers().map(|it| (it, Vec::new())).collect();
         for _ in 0..self.rounds {
             for (policy, ratio) in &mut ratios {
                 // Going round a target of a seventeenth takes twelve times as long: less of it tells as much.

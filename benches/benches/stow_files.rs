@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit)?;
     println!(
-        "{TARGETS} targets; D_load is logs that are written to for each target in use, when all nodes are there"
+        "{TARGETS} targets; D_load is logs for each target that has any, when all nodes are there"
     );
     println!("nodes  come      logs  written to  D_load  on a target   PLFS: files  D_load");
     for nodes in [1, 4, 16, 30, 64, 128, 256] {
@@ -42,15 +42,15 @@ fn row(nodes: usize, together: bool) -> Result<()> {
     let run = Run::new()?;
     let (logs, written) = run.logs(nodes, together)?;
     let mut users: BTreeMap<&Path, usize> = BTreeMap::new();
-    written.iter().filter_map(|it| it.parent()).for_each(|it| *users.entry(it).or_default() += 1);
+    logs.iter().filter_map(|it| it.parent()).for_each(|it| *users.entry(it).or_default() += 1);
     let (least, most) = (users.values().min().unwrap_or(&0), users.values().max().unwrap_or(&0));
     let processes = nodes as u64 * PROCESSES_PER_NODE;
     let plfs = Contention::new(TARGETS as u64, Requests::equal(FILES_PER_PROCESS, processes)?)?;
     println!(
-        "{nodes:5}  {}  {logs:6}  {:10}  {:6.2}  {least:4} to {most:<4} {:12}  {:6.2}",
+        "{nodes:5}  {}  {:6}  {written:10}  {:6.2}  {least:4} to {most:<4} {:12}  {:6.2}",
         if together { "together" } else { "in turn " },
-        written.len(),
-        written.len() as f64 / users.len() as f64,
+        logs.len(),
+        logs.len() as f64 / users.len() as f64,
         processes * FILES_PER_PROCESS,
         plfs.load().unwrap_or(f64::NAN),
     );
@@ -76,8 +76,8 @@ impl Run {
         Ok(Run { folder, targets })
     }
 
-    /// Returns how many logs so many nodes have made, and which of them they still write to when all are there.
-    fn logs(&self, nodes: usize, together: bool) -> Result<(usize, BTreeSet<PathBuf>)> {
+    /// Returns the logs that so many nodes have made, and how many of them they still write to when all are there.
+    fn logs(&self, nodes: usize, together: bool) -> Result<(BTreeSet<PathBuf>, usize)> {
         let mut writers: Vec<Writer> = Vec::new();
         for node in 0..nodes {
             let mut writer = self.node(node)?;
@@ -91,10 +91,10 @@ impl Run {
         write_all()?;
         let before = self.sizes()?;
         write_all()?;
-        let mut after = self.sizes()?;
-        let logs = after.len();
-        after.retain(|path, size| before.get(path) != Some(size));
-        Ok((logs, after.into_keys().collect()))
+        let after = self.sizes()?;
+        let is_written = |(path, size): &(&PathBuf, &u64)| before.get(*path) != Some(*size);
+        let written = after.iter().filter(is_written).count();
+        Ok((after.into_keys().collect(), written))
     }
 
     fn node(&self, node: usize) -> Result<Writer> {

@@ -128,8 +128,21 @@ impl Bench {
             self.shares(&made[1])?
         );
         let read = |path: &Path| self.read(path).unwrap_or(f64::NAN);
-        let ratios = interleaved(READINGS, || read(&noisy), || read(&even));
+        let mut evenly = Vec::new();
+        let ratios = interleaved(
+            READINGS,
+            || read(&noisy),
+            || {
+                evenly.push(read(&even));
+                evenly[evenly.len() - 1]
+            },
+        );
         ensure!(ratios.iter().all(|it| it.is_finite()), "a container could not be read");
+        let mean = evenly.iter().sum::<f64>() / evenly.len() as f64;
+        println!(
+            "{what}: the even one was read at {:.2} of what all devices give",
+            self.seconds / mean
+        );
         for container in made {
             container.remove()?;
         }

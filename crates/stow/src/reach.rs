@@ -2,11 +2,13 @@
 //!
 //! Nobody coordinates this. All nodes know one ring of all targets, another one for each container, in an order by chance: targets that are slow
 //! at regular places do not fall to the same nodes. A node's seat says where on the ring it begins; those of the first seats are as far apart
-//! as a node reaches, those of the next ones halfway between them, and so on. How far it reaches depends on how many nodes write.
+//! as a node reaches, those of the next ones halfway between them, and so on. How far it reaches depends on how many nodes write, and on how many
+//! logs they have made: nodes that come early leave room for all that may come.
 
 use plimsoll_stats::random::mix;
 
 use crate::Id;
+use crate::states::SEATS_MAX;
 
 /// Logs that a node has at most, and targets that it writes to: of a container's 4,096 logs, each of 256 nodes has its part.
 const LOGS_PER_NODE: usize = 16;
@@ -48,12 +50,26 @@ impl Reach {
         &self.order
     }
 
-    /// Returns to how many targets each of so many nodes writes.
+    /// Returns to how many targets each of so many nodes writes, if they came together.
     pub fn width(targets: usize, nodes: usize) -> usize {
+        Self::width_beside(targets, nodes, 0, 0)
+    }
+
+    /// Returns to how many targets one of so many nodes writes that has so many logs, while the others have so many.
+    pub fn width_beside(
+        targets: usize,
+        nodes: usize,
+        own_logs: usize,
+        logs_of_others: usize,
+    ) -> usize {
         if targets <= LOGS_PER_NODE {
             return targets;
         }
-        (LOAD * targets / nodes.max(1)).clamp(TARGETS_LEAST, LOGS_PER_NODE)
+        let logs = logs_of(targets, nodes);
+        let left = logs.saturating_sub(logs_of_others).min(logs / nodes.max(1));
+        // Where all that may come have been left theirs, what a node has it keeps.
+        let kept = if is_enough_for_all(targets) { own_logs } else { 0 };
+        left.max(kept).clamp(TARGETS_LEAST, LOGS_PER_NODE)
     }
 
     /// Returns how many logs a node has on a target at most.
@@ -65,6 +81,20 @@ impl Reach {
     pub fn is_part(&self) -> bool {
         self.order.len() > LOGS_PER_NODE
     }
+}
+
+/// Returns how many logs so many nodes have together. Where there can be enough for the most nodes, those that are not there yet are left a few each,
+/// whether they come or not; but each target is used.
+fn logs_of(targets: usize, nodes: usize) -> usize {
+    let left_to_others = TARGETS_LEAST * (SEATS_MAX as usize).saturating_sub(nodes);
+    match is_enough_for_all(targets) {
+        true => (LOAD * targets - left_to_others).max(targets),
+        false => LOAD * targets,
+    }
+}
+
+fn is_enough_for_all(targets: usize) -> bool {
+    LOAD * targets >= TARGETS_LEAST * SEATS_MAX as usize
 }
 
 fn chance(container: Id, name: &str) -> u64 {
@@ -114,6 +144,24 @@ mod tests {
             assert!(logs as f64 / used as f64 <= 3.0, "{logs} logs on {used} targets");
             assert!(users.iter().all(|it| (2..=4).contains(it)), "{users:?}");
         }
+    }
+
+    /// Each has made all its logs before the next one comes.
+    #[test]
+    fn nodes_that_come_one_after_the_other_have_as_few_logs() {
+        let (names, id) = (names(480), Id::from_bytes([5; 16]));
+        let (mut users, mut logs) = (vec![0; 480], 0);
+        for seat in 1..=NODES {
+            let width = Reach::width_beside(480, seat, 0, logs);
+            assert!(width == LOGS_PER_NODE || seat > 30 && width >= TARGETS_LEAST, "{seat}");
+            let reach = Reach::new(id, names.iter().map(String::as_str), seat as u32);
+            reach.order()[..width].iter().for_each(|it| users[*it] += 1);
+            assert_eq!(Reach::width_beside(480, NODES, width, LOAD * 480), width, "it keeps them");
+            logs += width;
+            let used = users.iter().filter(|it| **it > 0).count();
+            assert!(logs <= LOAD * used, "{logs} logs on {used} targets");
+        }
+        assert!(users.iter().all(|it| (2..=5).contains(it)), "{users:?}");
     }
 
     #[test]

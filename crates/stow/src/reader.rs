@@ -1,5 +1,6 @@
 //! Reads a container.
 
+mod ahead;
 mod compared_records;
 mod end;
 mod facts;
@@ -28,6 +29,7 @@ use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::scan::LogScan;
 use crate::{Container, States, StowError};
+use ahead::Ahead;
 use compared_records::ComparedRecords;
 use usable_index::usable_index;
 
@@ -51,6 +53,8 @@ pub struct Reader {
     scanned: OnceLock<Box<Reader>>,
     /// Records that were compared as a whole because parts of them were read.
     compared: ComparedRecords,
+    /// How far the file was asked for that is read in order.
+    ahead: Ahead,
     /// While it is there, nobody gives room back.
     held: Option<File>,
     /// Whether all is in the container's marker.
@@ -125,6 +129,7 @@ impl Reader {
             changes: 0,
             scanned: OnceLock::new(),
             compared: ComparedRecords::default(),
+            ahead: Ahead::new(),
             held,
             is_small: false,
         }
@@ -156,6 +161,10 @@ impl Reader {
         for listed in listed.into_iter().skip(self.logs.len()) {
             let scan = Err("it was not looked for".into());
             self.logs.push(ReadLog { listed, scan, is_short: false });
+        }
+        let mut targets = self.logs.iter().map(|it| it.listed.target.as_str());
+        if targets.next().is_some_and(|first| targets.any(|it| it != first)) {
+            self.ahead.set_useful();
         }
         let mut findings = Findings::default();
         for log in &mut self.logs {

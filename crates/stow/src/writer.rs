@@ -43,6 +43,9 @@ pub struct Writer {
     used: usize,
     /// How many nodes wrote when it looked last.
     nodes: usize,
+    /// How many logs this one had then, and the others.
+    own_logs: usize,
+    logs_of_others: usize,
     segment: Option<OpenSegment>,
     /// Segments begun so far.
     begun: u64,
@@ -119,6 +122,8 @@ impl Writer {
             reach,
             used: 0,
             nodes: 1,
+            own_logs: 0,
+            logs_of_others: 0,
             segment,
             begun: 0,
             end: 0,

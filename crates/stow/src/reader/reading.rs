@@ -11,6 +11,7 @@ use crate::StowError;
 use crate::findings::Record;
 use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, Lay};
+use crate::log::Log;
 use crate::pieces::Source;
 use crate::strands::PART_BYTES_MAX;
 
@@ -26,6 +27,7 @@ impl Reader {
     /// # Errors
     /// If a part cannot be read: nothing else is returned in its place.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, StowError> {
+        self.ask_ahead(offset..offset.saturating_add(bytes.len() as u64));
         if self.read_within_part(bytes, offset).is_some() {
             return Ok(bytes.len());
         }
@@ -119,14 +121,23 @@ impl Reader {
         if range.end > self.size() {
             return None;
         }
-        let extent = match (self.pieces.around(&range).map(|it| it.source), &self.index) {
-            (Some(Source::Record(number)), _) => self.records[number as usize].cut(&range),
-            (None, Ok(index)) if self.pieces.is_gap(&range) => index.around(&range).ok()??,
-            _ => return None,
-        };
-        let log = self.logs.get(extent.log as usize)?.scan.as_ref().ok()?.log();
-        let got = pread(log, &mut *bytes, extent.position).ok()?;
+        let extent = self.extent_around(&range)?;
+        let got = pread(self.log_of(&extent)?, &mut *bytes, extent.position).ok()?;
         (got == bytes.len()).then_some(())
+    }
+
+    /// Returns where all bytes of a range lie that is not empty, if they lie in one place; no memory is needed for it.
+    pub(super) fn extent_around(&self, range: &Range<u64>) -> Option<Extent> {
+        match (self.pieces.around(range).map(|it| it.source), &self.index) {
+            (Some(Source::Record(number)), _) => Some(self.records[number as usize].cut(range)),
+            (None, Ok(index)) if self.pieces.is_gap(range) => index.around(range).ok()?,
+            _ => None,
+        }
+    }
+
+    /// Returns the log that an extent lies in, if it can be read.
+    pub(super) fn log_of(&self, extent: &Extent) -> Option<&Log> {
+        Some(self.logs.get(extent.log as usize)?.scan.as_ref().ok()?.log())
     }
 
     /// Divides the buffer by where its parts come from; holes are filled at once. `None` if the index is damaged.

@@ -20,10 +20,14 @@ impl Writer {
         }
     }
 
-    /// Looks how many nodes write by now, and says to which targets this one goes.
+    /// Looks how many nodes write by now, and how many logs they have, and says to which targets this one goes.
     pub(super) fn look_for_nodes(&mut self) {
         if self.reach.is_part() {
             self.nodes = seat::count(self.container.directory()) as usize;
+            // If nobody can tell, whoever makes a log will.
+            let (listed, seat) = (self.container.logs().unwrap_or_default(), self.state.seat());
+            self.own_logs = listed.iter().filter(|it| it.seat == seat).count();
+            self.logs_of_others = listed.len() - self.own_logs;
         }
         self.set_used();
     }
@@ -48,7 +52,8 @@ impl Writer {
 
     /// For each target that refuses, the next one in the order is gone to.
     pub(super) fn set_used(&mut self) {
-        let width = Reach::width(self.lanes.len(), self.nodes);
+        let (own, others) = (self.own_logs, self.logs_of_others);
+        let width = Reach::width_beside(self.lanes.len(), self.nodes, own, others);
         let order = self.reach.order();
         let mut willing =
             order.iter().enumerate().filter(|(_, lane)| self.lanes[**lane].refusal.is_none());
