@@ -2,7 +2,6 @@
 //! place. Its time does not depend on how they cover each other.
 
 use std::collections::BinaryHeap;
-use std::iter::Peekable;
 use std::ops::Range;
 
 use super::{Joined, Piece, Source, Stamp};
@@ -47,12 +46,15 @@ pub fn sweep(count: usize, layer: impl Fn(usize) -> Layer) -> Vec<(u64, Piece)> 
     laid.pieces.reserve(starts.len());
     // A record that is seen was written last of all that are there. Of a hole, that is one below it.
     let (mut there, mut writings) = (There::new(), There::new());
-    let mut next = starts.into_iter().peekable();
+    let mut left = &starts[..];
     let mut place = 0;
     loop {
         drop_ended(&mut there, place);
         drop_ended(&mut writings, place);
-        let begin = next.peek().map(|(start, _)| *start);
+        if there.is_empty() {
+            left = lay_alone(left, has_holes, &layer, &mut laid);
+        }
+        let begin = left.first().map(|(start, _)| *start);
         if let Some(&(stamp, number, end)) = there.peek() {
             let stop = begin.map_or(end, |begin| begin.min(end));
             let source = layer(number).source;
@@ -68,7 +70,9 @@ pub fn sweep(count: usize, layer: impl Fn(usize) -> Layer) -> Vec<(u64, Piece)> 
             let Some(begin) = begin else { break };
             place = begin;
         }
-        for number in begun(&mut next, place) {
+        let (begun, behind) = left.split_at(left.iter().take_while(|it| it.0 <= place).count());
+        left = behind;
+        for &(_, number) in begun {
             let Layer { range, stamp, written, .. } = layer(number);
             there.push((stamp, number, range.end));
             if has_holes && written != Stamp::default() {
@@ -85,12 +89,23 @@ fn drop_ended(there: &mut There, place: u64) {
     }
 }
 
-/// Takes those that begin at a place.
-fn begun(
-    next: &mut Peekable<impl Iterator<Item = (u64, usize)>>,
-    place: u64,
-) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || Some(next.next_if(|(start, _)| *start <= place)?.1))
+/// Lays down the first ones as long as each of them ends before the next one begins, as most do; returns those that are left.
+fn lay_alone<'a>(
+    mut left: &'a [(u64, usize)],
+    has_holes: bool,
+    layer: impl Fn(usize) -> Layer,
+    laid: &mut Joined,
+) -> &'a [(u64, usize)] {
+    while let [(start, number), behind @ ..] = left {
+        let Layer { range, stamp, source, written } = layer(*number);
+        if behind.first().is_some_and(|it| it.0 < range.end) {
+            break;
+        }
+        let written = if has_holes { written } else { stamp };
+        laid.push(*start, Piece { end: range.end, stamp, source, written });
+        left = behind;
+    }
+    left
 }
 
 #[cfg(test)]
