@@ -57,7 +57,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = check(&reader, &mut |_| {});
         }
         if let Ok(Some(mut writer)) = SmallWriter::open(&container, 4096) {
-            let _ = writer.append(b"more");
+            let _ = writer.append(&container, b"more");
         }
         if let Ok(mut writer) = Writer::open(container, Placement::Striped) {
             let _ = writer.write_at(b"x", 0);

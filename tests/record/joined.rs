@@ -8,7 +8,7 @@ use plimsoll_trace::Op;
 use crate::support::command::Outcome;
 use crate::support::recording::{calls, processes, record};
 
-/// Three ranks, which this shell launches; each writes to a file that is named after its run. With a script between a launcher and its ranks
+/// Three ranks, or those that the variable `ranks` has, which this shell launches; each writes to a file that is named after its run. With a script between a launcher and its ranks
 /// where `around` says so.
 fn launch(folder: &Path, run: &str, around: &str) -> Outcome {
     launch_by(Command::new("sh"), folder, run, around)
@@ -17,7 +17,7 @@ fn launch(folder: &Path, run: &str, around: &str) -> Outcome {
 fn launch_by(mut shell: Command, folder: &Path, run: &str, around: &str) -> Outcome {
     let inner = record(Path::new("rec"));
     let script = format!(
-        "failed=0; for rank in 0 1 2; do PMI_RANK=$rank {around} \"$@\" || failed=$?; done; exit $failed"
+        "failed=0; for rank in ${{ranks:-0 1 2}}; do PMI_RANK=$rank {around} \"$@\" || failed=$?; done; exit $failed"
     );
     shell.args(["-c", &script, "launcher"]).arg(inner.get_program()).args(inner.get_args());
     for (name, value) in inner.get_envs() {
@@ -123,6 +123,38 @@ fn ranks_in_containers_of_their_own_are_one_run_and_the_next_run_is_another() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     for (run, status) in [("first", 0), ("first", 2), ("second", 2)] {
         let outcome = launch(folder.path(), run, CONTAINER);
+        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    }
+    assert_only_first(folder.path());
+}
+
+/// The new ranks of a run that has more of them were taken into the first one's recording.
+#[test]
+fn a_run_of_more_ranks_is_another_run() {
+    if in_container().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (ranks, size, status) in [("0 1 2", "3", 0), ("0 1 2 3 4", "5", 2)] {
+        let mut shell = Command::new("sh");
+        shell.env("ranks", ranks).env("PMI_SIZE", size);
+        let outcome = launch_by(shell, folder.path(), "first", CONTAINER);
+        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    }
+    assert_only_first(folder.path());
+}
+
+/// A launcher's number of a run says nothing where it comes again and nobody sees the launcher.
+#[test]
+fn the_next_run_of_an_unseen_launcher_is_another_one_whatever_its_number() {
+    if in_container().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (run, status) in [("first", 0), ("second", 2)] {
+        let mut shell = Command::new("sh");
+        shell.env("PMIX_NAMESPACE", "prterun-node-7@1");
+        let outcome = launch_by(shell, folder.path(), run, CONTAINER);
         assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
     }
     assert_only_first(folder.path());

@@ -4,6 +4,7 @@
 //! A process of the recording is a process of the trace and a thread is a thread, both with
 //! numbers that are unique in the trace, as equal process ids may come from different nodes.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU64;
 
@@ -19,6 +20,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// Calls inside a call that has not ended yet; more are written before it, on a row of their own.
 const WAITING_MAX: usize = 1 << 18;
+
+/// Bytes of a path that are written with each call, its last ones: a small recording may name a long one very often.
+const PATH_BYTES_MAX: usize = 512;
 
 /// Writes every call of a recording as a slice. Counts chunks of the recording in `chunks_done`.
 ///
@@ -168,7 +172,7 @@ impl<W: Write> PerfettoSink<'_, W> {
         buffer.extend_from_slice(b",\"args\":{");
         let begin = buffer.len();
         if call.file != FileId::UNKNOWN {
-            let path = Value::from(self.recording.files().path(call.file));
+            let path = Value::from(end_of(self.recording.files().path(call.file)));
             buffer.extend_from_slice(format!(",\"file\":{path}").as_bytes());
         }
         if let Some(offset) = call.offset {
@@ -261,4 +265,30 @@ fn push_number(buffer: &mut Vec<u8>, mut value: u64) {
         }
     }
     buffer.extend_from_slice(&digits[at..]);
+}
+
+/// Returns a path, or the end of one that is too long, with a sign that something is left out.
+fn end_of(path: &str) -> Cow<'_, str> {
+    if path.len() <= PATH_BYTES_MAX {
+        return path.into();
+    }
+    let mut from = path.len() - PATH_BYTES_MAX;
+    while !path.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("…{}", &path[from..]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_path_the_end_is_written() {
+        assert_eq!(end_of("/scratch/data"), "/scratch/data");
+        let long = format!("/scratch/{}/data", "ö".repeat(PATH_BYTES_MAX));
+        let end = end_of(&long);
+        assert!(end.starts_with("…ö") && end.ends_with("ö/data"), "{end}");
+        assert!(end.len() <= PATH_BYTES_MAX + '…'.len_utf8());
+    }
 }

@@ -108,7 +108,7 @@ pub fn borrow(fd: c_int) -> Option<BorrowedFd<'static>> {
 /// we stand in for.
 pub fn close_range(first: u32, last: u32) {
     // SAFETY: the system call takes these words and changes no memory; what it closes is the program's wish.
-    unsafe { raw_call(libc::SYS_close_range, [first as usize, last as usize, 0]) };
+    unsafe { raw_call(libc::SYS_close_range, [first as usize, last as usize, 0, 0]) };
 }
 
 /// Does what `fcntl` does with a lock, by number: the C library's function is one that we stand in for.
@@ -118,7 +118,7 @@ pub fn close_range(first: u32, last: u32) {
 pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_int, c_int> {
     // SAFETY: a command about locks, which reads and writes the one that is given.
     let result = unsafe {
-        raw_call(libc::SYS_fcntl, [fd as usize, command as usize, lock.expose_provenance()])
+        raw_call(libc::SYS_fcntl, [fd as usize, command as usize, lock.expose_provenance(), 0])
     };
     if result < 0 { Err(-result as c_int) } else { Ok(result as c_int) }
 }
@@ -130,7 +130,15 @@ pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_in
 pub fn random_byte_at(address: usize) -> Result<(), Errno> {
     // SAFETY: memory that a program gave to be written to, or nothing at all, which the kernel tells.
     let result =
-        unsafe { raw_call(libc::SYS_getrandom, [address, 1, libc::GRND_NONBLOCK as usize]) };
+        unsafe { raw_call(libc::SYS_getrandom, [address, 1, libc::GRND_NONBLOCK as usize, 0]) };
+    if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
+}
+
+/// Has the kernel read eight bytes, and do nothing with them: a set of signals that nobody says what to do with.
+pub fn read_at(address: usize) -> Result<(), Errno> {
+    const NOTHING: usize = usize::MAX;
+    // SAFETY: the kernel tells whether there is memory.
+    let result = unsafe { raw_call(libc::SYS_rt_sigprocmask, [NOTHING, address, 0, 8]) };
     if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
 }
 
@@ -165,7 +173,7 @@ pub fn is_writable(from: impl AsFd, directory: &CStr) -> bool {
 /// Returns true when a thread of this process does not exist any more.
 pub fn is_gone(process: u32, thread: u32) -> bool {
     // SAFETY: signal 0 only asks whether the thread exists.
-    let result = unsafe { raw_call(libc::SYS_tgkill, [process as usize, thread as usize, 0]) };
+    let result = unsafe { raw_call(libc::SYS_tgkill, [process as usize, thread as usize, 0, 0]) };
     result == -(libc::ESRCH as isize)
 }
 
@@ -173,8 +181,8 @@ pub fn is_gone(process: u32, thread: u32) -> bool {
 ///
 /// # Safety
 /// That of the call.
-unsafe fn raw_call(number: c_long, arguments: [usize; 3]) -> isize {
-    let [first, second, third] = arguments;
+unsafe fn raw_call(number: c_long, arguments: [usize; 4]) -> isize {
+    let [first, second, third, fourth] = arguments;
     #[cfg(target_arch = "x86_64")]
     {
         let mut result = number as isize;
@@ -186,6 +194,7 @@ unsafe fn raw_call(number: c_long, arguments: [usize; 3]) -> isize {
                 in("rdi") first,
                 in("rsi") second,
                 in("rdx") third,
+                in("r10") fourth,
                 lateout("rcx") _,
                 lateout("r11") _,
                 options(nostack),
@@ -197,7 +206,7 @@ unsafe fn raw_call(number: c_long, arguments: [usize; 3]) -> isize {
     {
         let before = errno();
         // SAFETY: as the caller says; on this machine we do not stand in for `syscall`.
-        let result = unsafe { libc::syscall(number, first, second, third) } as isize;
+        let result = unsafe { libc::syscall(number, first, second, third, fourth) } as isize;
         let result = if result < 0 { -(errno() as isize) } else { result };
         set_errno(before);
         result

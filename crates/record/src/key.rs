@@ -36,24 +36,38 @@ pub fn rank() -> Option<u32> {
     variables::RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// The key of a run whose launcher is in none of a rank's containers: all such runs have it.
-pub const UNSEEN: &str = "launcher";
+/// What the key of a launcher's run begins with.
+const LAUNCHER: &str = "launcher";
 
-/// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job), or [`UNSEEN`]. Nothing for a process that nobody launched with others.
+/// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job). All runs of as many ranks whose launcher is in none of their containers have the same.
+/// Nothing for a process that nobody launched with others.
 pub fn of_this_run() -> Option<String> {
-    job().or_else(|| rank().map(|_| of_launcher(launcher())))
+    let of_ranks = || ranks().map_or_else(|| LAUNCHER.into(), |it| format!("{LAUNCHER}-of-{it}"));
+    job().or_else(|| rank().map(|_| of_launcher(launcher()).unwrap_or_else(of_ranks)))
+}
+
+/// Returns whether nothing tells this run of a launcher from others: not a number of the batch system's, nor the launcher, which is in none of its ranks' containers.
+pub fn is_of_unseen_launcher() -> bool {
+    let is_batch = variables::BATCH_JOBS.iter().any(|it| is_set(it));
+    rank().is_some() && !is_batch && of_launcher(launcher()).is_none()
 }
 
 /// Returns who launched this rank, if that can be told for sure. Launchers number their runs by their own number and the node's name, both of which come again in containers.
 pub fn launcher_of_numbered_run() -> Option<String> {
-    let is_numbered = variables::LAUNCHER_RUNS
-        .iter()
-        .any(|it| std::env::var_os(it).is_some_and(|it| !it.is_empty()));
-    rank().filter(|_| is_numbered)?;
+    rank().filter(|_| variables::LAUNCHER_RUNS.iter().any(|it| is_set(it)))?;
     let launcher = launcher();
     // Of other users' processes, as one that makes a container, nobody knows whether they are ranks.
     let is_known = fs::read(format!("/proc/{launcher}/environ")).is_ok_and(|it| !it.is_empty());
-    is_known.then(|| of_launcher(launcher))
+    of_launcher(launcher).filter(|_| is_known)
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|it| !it.is_empty())
+}
+
+/// Returns how many ranks this run has, if its launcher says so.
+fn ranks() -> Option<u32> {
+    variables::SIZES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
 /// Returns a name for what a process records that nobody launched with others. In containers others may have the same.
@@ -63,11 +77,11 @@ pub fn of_this_process() -> String {
 }
 
 /// Numbers of processes come again, in containers soon: a launcher is known by when it began, and where it has its number, too.
-fn of_launcher(process: u32) -> String {
+fn of_launcher(process: u32) -> Option<String> {
     let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-    let Some(found) = StatLine::parse(&stat) else { return UNSEEN.to_string() };
+    let found = StatLine::parse(&stat)?;
     let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |it| it.ino());
-    format!("{UNSEEN}{process}-{}-{namespace}", found.start_ticks)
+    Some(format!("{LAUNCHER}{process}-{}-{namespace}", found.start_ticks))
 }
 
 /// How many scripts may stand between a launcher and its rank.

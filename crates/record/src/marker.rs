@@ -37,7 +37,7 @@ pub(crate) fn join(
     match publish(directory, NAME, &text(&id, &key, program, arguments), mode) {
         Ok(()) => {
             // For those who come later to be told from it.
-            let _ = is_of_same_run(directory, &key);
+            let _ = is_of_same_run(directory);
             Ok(Some(id))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -137,8 +137,10 @@ fn may_join(
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
     if has("run ", key) {
-        let is_alike = key != key::UNSEEN || (has(COMMAND, command) && is_young(directory));
-        return if is_alike && is_of_same_run(directory, key) { Ok(()) } else { another() };
+        // Of runs without a number, the command tells some apart.
+        let is_alike = !key::is_of_unseen_launcher()
+            || is_young(directory) && (key::job().is_some() || has(COMMAND, command));
+        return if is_alike && is_of_same_run(directory) { Ok(()) } else { another() };
     }
     // On this node, it would have the same launcher.
     let is_of_other_node = !has(HOST, &host()) && has(COMMAND, command) && is_young(directory);
@@ -159,16 +161,17 @@ fn is_around(text: &str) -> bool {
 }
 
 /// Whether a process with the key of a recording is of the same run: keys of launchers come again.
-fn is_of_same_run(directory: &Directory, key: &str) -> bool {
+fn is_of_same_run(directory: &Directory) -> bool {
     if let Some(launcher) = key::launcher_of_numbered_run() {
         return is_launcher_of_this_node(directory, &launcher);
     }
-    if key::job().is_some() {
+    let is_unseen = key::is_of_unseen_launcher();
+    if key::job().is_some() && !is_unseen {
         return true;
     }
     // The launcher may be in no container of its ranks: the next run's are the same ranks.
     let is_new = is_new_rank(directory);
-    is_new || key != key::UNSEEN
+    is_new || !is_unseen
 }
 
 /// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs.

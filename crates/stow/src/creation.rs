@@ -167,7 +167,7 @@ fn fill_small(
     let made = Made::of_file(&marker)?;
     io::Write::write_all(&mut &marker, &small::Head::of(&made).encode(&marker::small_text(id)))?;
     anchor(directory)?;
-    Ok(small::Held::made(marker)?)
+    Ok(small::Held::made(marker, directory)?)
 }
 
 /// Writes the files of a container without logs. Returns its lock, which is held, so that others know that it is being made.

@@ -40,6 +40,7 @@ mod allowance;
 mod below;
 mod check;
 mod container;
+mod copies;
 mod creation;
 mod error;
 mod findings;

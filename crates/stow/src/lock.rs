@@ -24,6 +24,8 @@ pub const SIZE_LOCK: &str = "lock";
 pub const WRITERS_LOCK: &str = "lock-writers";
 /// Shared by the owner's readers; held alone by who gives room back. Other users share the marker instead.
 pub const READERS_LOCK: &str = "lock-readers";
+/// Held by those who change a small container, where somebody who may read its marker is in the way.
+pub const SMALL_LOCK: &str = "lock-small";
 /// Held by who lists a log.
 pub const MANIFEST_LOCK: &str = "lock-manifest";
 
@@ -56,8 +58,8 @@ pub fn open_if_there(directory: &Directory, name: &str) -> io::Result<File> {
 }
 
 /// Does the same, and makes it if it is not there.
-pub fn open(directory: &Directory, name: &str) -> Result<File, StowError> {
-    let file = match open_if_there(directory, name) {
+pub fn opened(directory: &Directory, name: &str) -> io::Result<File> {
+    match open_if_there(directory, name) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => {
             match directory.create(name, OFlags::RDWR, PRIVATE_FILE) {
                 // Another process was quicker.
@@ -68,8 +70,12 @@ pub fn open(directory: &Directory, name: &str) -> Result<File, StowError> {
             }
         }
         opened => opened,
-    };
-    file.attempt("open", directory.path().join(name))
+    }
+}
+
+/// Does the same for a container.
+pub fn open(directory: &Directory, name: &str) -> Result<File, StowError> {
+    opened(directory, name).attempt("open", directory.path().join(name))
 }
 
 /// Takes a lock if nobody is in the way; returns whether.

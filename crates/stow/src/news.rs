@@ -14,7 +14,7 @@ use crate::word::PAGE_BYTES;
 /// What was published on this node when somebody looked last.
 #[derive(Debug)]
 pub struct News {
-    /// `None` where other nodes may write, whose memory this one does not see.
+    /// `None` where other nodes may write, whose memory this one does not see, and of a small container.
     state: Option<File>,
     seen: Vec<u64>,
 }
@@ -25,6 +25,10 @@ impl News {
     /// # Errors
     /// If what its writers share cannot be opened.
     pub fn of(container: &Container) -> io::Result<Self> {
+        // A small one has none that counts: somebody may have been killed who had begun to make it large.
+        if container.is_small().unwrap_or(true) {
+            return Ok(News { state: None, seen: Vec::new() });
+        }
         let state = container.open_part(STATE)?;
         let is_only = is_of_one_node(&state) && container.open_part(&state_name(2)).is_err();
         Ok(News { state: is_only.then_some(state), seen: Vec::new() })

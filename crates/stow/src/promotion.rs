@@ -16,7 +16,7 @@ use crate::error::Attempt;
 use crate::first_sync::UNSYNCED_MARKER;
 use crate::header::FORMAT_VERSION;
 use crate::home::{Made, require_noted};
-use crate::lock::SIZE_LOCK;
+use crate::lock::{SIZE_LOCK, SMALL_LOCK};
 use crate::log_place::LogPlace;
 use crate::marker::{ID_AT, MARKER, VERSION_AT};
 use crate::removal;
@@ -44,12 +44,18 @@ impl Promotion {
             return Ok(None);
         }
         container.require_changeable()?;
-        let marker = Held::open(container)?;
+        let Some(mut marker) = Held::open(container)? else {
+            container.small_log()?;
+            return Ok(None);
+        };
         let path = || container.path().join(MARKER);
-        marker.keep_others_out().attempt("write to", path())?;
+        marker.keep_others_out(container.directory()).attempt("write to", path())?;
         let Some(head) = marker.head().attempt("read", path())? else {
+            if container.is_small_still(marker.file())? {
+                let why = "it is a small container without a head".into();
+                return Err(StowError::Damaged { path: path(), why });
+            }
             // Another process was quicker.
-            container.is_small_still(marker.file())?;
             return Ok(None);
         };
         Ok(Some(Promotion { marker, head }))
@@ -73,7 +79,7 @@ impl Promotion {
         container.note_small(false);
         let made =
             self.clean(&container).and_then(|()| self.make(&container, &reader, placement, tally));
-        if made.is_err() {
+        if made.is_err() && self.marker.is_small().unwrap_or(false) {
             let _ = remove_logs(&container);
             let _ = remove_parts(&container);
             container.note_small(true);
@@ -130,8 +136,12 @@ impl Promotion {
         }
         let version = FORMAT_VERSION.to_string();
         pwrite(marker, version.as_bytes(), VERSION_AT).attempt("write", path())?;
-        if self.was_synced() {
-            fsync(marker).attempt("make durable", path())?;
+        if self.was_synced()
+            && let Err(errno) = fsync(marker)
+        {
+            // Nobody knows which version the disk has: what was durable is in the marker as well as in the logs, and stays in both. The next sync has to make all of it durable.
+            let _ = fchmod(marker, Mode::from_raw_mode(UNSYNCED_MARKER));
+            return Err(errno).attempt("make durable", path());
         }
         Ok(writer)
     }
@@ -191,7 +201,7 @@ pub(crate) fn remove_unlisted(container: &Container) {
 fn remove_parts(container: &Container) -> Result<(), StowError> {
     let directory = container.directory();
     let names = directory.names().attempt("list", container.path())?;
-    let is_kept = |it: &OsString| [ANCHOR, MARKER, FLAT].iter().any(|kept| it == kept);
+    let is_kept = |it: &OsString| [ANCHOR, MARKER, FLAT, SMALL_LOCK].iter().any(|kept| it == kept);
     for name in names.iter().filter(|it| !is_kept(it) && removal::is_known(it)) {
         directory.remove_file(name).attempt("remove", container.path().join(name))?;
     }

@@ -13,7 +13,7 @@ use crate::container::{ANCHOR, MANIFEST, Way};
 use crate::error::Attempt;
 use crate::home::require_noted;
 use crate::index::INDEX;
-use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, WRITERS_LOCK};
+use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, SMALL_LOCK, WRITERS_LOCK};
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
 use crate::marker::MARKER;
@@ -27,7 +27,7 @@ use crate::states::STATE;
 use crate::{Container, StowError, TornContainer};
 
 /// All files that a container can have, in the order in which they go: as long as it is told by its marker, it can be removed again.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     ".index.tmp",
     INDEX,
     FLAT,
@@ -39,6 +39,7 @@ const FILES: [&str; 12] = [
     ".state.tmp",
     STATE,
     WRITERS_LOCK,
+    SMALL_LOCK,
     MARKER,
 ];
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use crate::copies::Copies;
 use crate::header::{HEADER_BYTES, SegmentHeader};
 use crate::log::Log;
 use crate::slot_page::SlotPage;
 use crate::state::LogMark;
 use crate::word::{
-    DELTA_MAX, ENTRY_WORDS_MAX, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, record_checksum,
-    words_checksum,
+    DELTA_MAX, ENTRY_WORDS_MAX, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, words_checksum,
 };
 
 /// Words of a page that are kept for its end: one that says what is durable, and a link.
@@ -105,7 +105,13 @@ impl OpenSegment {
     ///
     /// # Errors
     /// If the target does not take it: nothing was published.
-    pub fn write(&mut self, bytes: &[u8], offset: u64, stamp: u64) -> Result<Taken, Errno> {
+    pub fn write(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        stamp: u64,
+        copies: &mut Copies,
+    ) -> Result<Taken, Errno> {
         if !self.make_room(stamp)? {
             return Ok(Taken::Full);
         }
@@ -117,8 +123,8 @@ impl OpenSegment {
         let bytes = &bytes[..bytes.len().min(room as usize)];
         let length = bytes.len() as u32;
         self.to.mark.intend(stamp);
-        self.to.log.write_all(bytes, self.header.position + u64::from(self.top))?;
-        let checksum = record_checksum(offset, stamp, bytes);
+        let position = self.header.position + u64::from(self.top);
+        let checksum = copies.write_record(&self.to.log, position, bytes, (offset, stamp))?;
         let record = Entry::Record(Stamped { delta: self.delta(stamp), checksum });
         if !self.continues_run(offset, length) {
             let stride = self.stride_to(offset, length);

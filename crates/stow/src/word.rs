@@ -151,7 +151,7 @@ pub fn zeros_checksum(offset: u64, stamp: u64, length: u32) -> u32 {
 }
 
 /// Begins the checksum of a record, with where and when it was written and how long it is.
-fn place_checksum(offset: u64, stamp: u64, length: u64) -> u32 {
+pub fn place_checksum(offset: u64, stamp: u64, length: u64) -> u32 {
     let mut place = [0; 24];
     place[..8].copy_from_slice(&offset.to_le_bytes());
     place[8..16].copy_from_slice(&stamp.to_le_bytes());
@@ -163,7 +163,7 @@ fn place_checksum(offset: u64, stamp: u64, length: u64) -> u32 {
 const LONG_BYTES: usize = short_checksum::BYTES_END;
 
 /// Goes on with a CRC-32C.
-fn append_checksum(sum: u32, bytes: &[u8]) -> u32 {
+pub fn append_checksum(sum: u32, bytes: &[u8]) -> u32 {
     if bytes.len() < LONG_BYTES {
         let short = short_checksum::append(sum, bytes);
         return short.unwrap_or_else(|| crc32c::crc32c_append(sum, bytes));

@@ -22,6 +22,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
+use crate::copies::Copies;
 use crate::error::Attempt;
 use crate::index_write::write_when_last;
 use crate::manifest::ListedLog;
@@ -61,6 +62,7 @@ pub struct Writer {
     /// How often it has published something.
     published: u64,
     tail: Option<Tail>,
+    copies: Copies,
     /// The lock that keeps the size as it is, once it was needed.
     size_lock: Option<File>,
 }
@@ -134,6 +136,7 @@ impl Writer {
             tally: None,
             published: 0,
             tail: None,
+            copies: Copies::default(),
             size_lock: None,
         };
         writer.look_for_nodes();
@@ -143,6 +146,11 @@ impl Writer {
     /// Has what is written from now on counted. What is only copied, to give room back, is not.
     pub fn set_tally(&mut self, tally: Box<dyn Tally>) {
         self.tally = Some(tally);
+    }
+
+    /// Has what is written from now on copied before: the memory of a program may change while it is written, and what is stored must be what its checksum is of.
+    pub fn copy_first(&mut self) {
+        self.copies = Copies::on();
     }
 
     /// Writes all of these bytes at an offset.
@@ -189,11 +197,16 @@ impl Writer {
         let mut written = 0;
         while written < bytes.len() {
             let rest = &bytes[written..];
-            let segment = match self.segment_for(stamp, rest.len()) {
-                Ok(segment) => segment,
+            let mut copies = std::mem::take(&mut self.copies);
+            let taken = self
+                .segment_for(stamp, rest.len())
+                .map(|it| it.write(rest, offset + written as u64, stamp.sequence, &mut copies));
+            self.copies = copies;
+            let taken = match taken {
+                Ok(taken) => taken,
                 Err(error) => return (written, Err(error)),
             };
-            match segment.write(rest, offset + written as u64, stamp.sequence) {
+            match taken {
                 Ok(Taken::Bytes(count)) => {
                     if let (Some(tally), false) = (&mut self.tally, self.space.is_working()) {
                         tally.wrote(self.lane, count);

@@ -103,10 +103,10 @@ fn a_small_container_of_version_2_is_read_and_grows() {
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(small()).unwrap();
         let (container, mut writer) = support::small::make(&path, &targets);
-        writer.write_at(b"a small file", 4).unwrap();
+        writer.write_at(&container, b"a small file", 4).unwrap();
         writer.sync(&container).unwrap();
-        writer.truncate(14).unwrap();
-        writer.append(b"s of two writes").unwrap();
+        writer.truncate(&container, 14).unwrap();
+        writer.append(&container, b"s of two writes").unwrap();
     }
     let expected = b"\0\0\0\0a small fis of two writes";
     let container = opened(&path, &[]);

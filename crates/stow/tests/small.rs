@@ -4,6 +4,7 @@ mod support;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,8 @@ use std::process::Command;
 use plimsoll_guarded::Directory;
 use plimsoll_stats::Random;
 use plimsoll_stow::{
-    Placement, Problem, Reader, SmallWriter, Stored, Target, Writer, check, repair, size_in,
+    News, Placement, Problem, Reader, SmallWriter, Stored, StowError, Target, Writer, check,
+    repair, size_in,
 };
 use support::small::{Process, ROOM, make, open, read};
 use support::{content, targets};
@@ -34,10 +36,10 @@ fn a_small_file_is_three_inodes_and_reads_as_one() {
     let (targets, path) = (targets(folder.path(), 2), folder.path().join("it"));
     let (container, mut writer) = make(&path, &targets);
     assert_eq!((read(&container), container.is_unsynced()), (vec![], true));
-    assert_eq!(writer.write_at(b"words", 3), Ok(Stored::At(3)));
-    assert_eq!(writer.append(b" more"), Ok(Stored::At(8)));
-    assert_eq!(writer.truncate(10), Ok(Stored::At(10)));
-    assert_eq!(writer.truncate(12), Ok(Stored::At(12)));
+    assert_eq!(writer.write_at(&container, b"words", 3), Ok(Stored::At(3)));
+    assert_eq!(writer.append(&container, b" more"), Ok(Stored::At(8)));
+    assert_eq!(writer.truncate(&container, 10), Ok(Stored::At(10)));
+    assert_eq!(writer.truncate(&container, 12), Ok(Stored::At(12)));
     let expected = b"\0\0\0words m\0\0";
     assert_eq!(read(&open(&path, &[])), expected);
     assert_eq!(size_in(Directory::open(&path).unwrap()), Some(12));
@@ -109,11 +111,11 @@ fn several_writers_of_a_file_that_grows_see_what_a_plain_file_holds() {
 fn a_write_that_was_cut_short_was_never_there() {
     let folder = tempfile::tempdir().unwrap();
     let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
-    let (_, mut writer) = make(&path, &targets);
-    writer.append(b"acknowledged").unwrap();
+    let (container, mut writer) = make(&path, &targets);
+    writer.append(&container, b"acknowledged").unwrap();
     let marker = path.join("plimsoll-container");
     let before = fs::metadata(&marker).unwrap().len().next_multiple_of(8);
-    writer.append(b" and cut short").unwrap();
+    writer.append(&container, b" and cut short").unwrap();
     drop(writer);
     let whole = fs::read(&marker).unwrap();
     for left in before as usize..whole.len() {
@@ -121,7 +123,7 @@ fn a_write_that_was_cut_short_was_never_there() {
         let container = open(&path, &targets);
         assert_eq!(read(&container), b"acknowledged", "{left}");
         let mut writer = SmallWriter::open(&container, ROOM).unwrap().unwrap();
-        assert_eq!(writer.append(b"!"), Ok(Stored::At(12)));
+        assert_eq!(writer.append(&container, b"!"), Ok(Stored::At(12)));
         assert_eq!(read(&container), b"acknowledged!", "{left}");
     }
 }
@@ -131,8 +133,8 @@ fn damage_is_told_where_it_was_durable_and_dropped_where_it_was_not() {
     let folder = tempfile::tempdir().unwrap();
     let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
     let (container, mut writer) = make(&path, &targets);
-    writer.append(b"first").unwrap();
-    writer.append(b"second").unwrap();
+    writer.append(&container, b"first").unwrap();
+    writer.append(&container, b"second").unwrap();
     let marker = path.join("plimsoll-container");
     let bytes = fs::read(&marker).unwrap();
     let at = bytes.windows(5).position(|it| it == b"first").unwrap();
@@ -148,7 +150,7 @@ fn damage_is_told_where_it_was_durable_and_dropped_where_it_was_not() {
     let reader = Reader::open(open(&path, &[])).unwrap();
     assert_eq!(check(&reader, &mut |_| {}).unwrap(), []);
     let mut writer = SmallWriter::open(&container, ROOM).unwrap().unwrap();
-    assert_eq!(writer.append(b"third"), Ok(Stored::At(11)));
+    assert_eq!(writer.append(&container, b"third"), Ok(Stored::At(11)));
     writer.sync(&container).unwrap();
     let at = fs::read(&marker).unwrap().windows(6).position(|it| it == b"second").unwrap();
     for damaged in [at, at - 20] {
@@ -170,8 +172,8 @@ fn damage_is_told_where_it_was_durable_and_dropped_where_it_was_not() {
 fn a_copy_is_a_file_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let (targets, path) = (targets(folder.path(), 2), folder.path().join("it"));
-    let (_, mut writer) = make(&path, &targets);
-    writer.append(b"both").unwrap();
+    let (container, mut writer) = make(&path, &targets);
+    writer.append(&container, b"both").unwrap();
     drop(writer);
     let copy = folder.path().join("copy");
     assert!(Command::new("cp").arg("-rp").args([&path, &copy]).status().unwrap().success());
@@ -199,8 +201,8 @@ fn a_copy_is_a_file_of_its_own() {
 fn where_no_target_takes_it_it_stays_small() {
     let folder = tempfile::tempdir().unwrap();
     let (mut targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
-    let (_, mut writer) = make(&path, &targets);
-    writer.append(b"small").unwrap();
+    let (container, mut writer) = make(&path, &targets);
+    writer.append(&container, b"small").unwrap();
     let there = targets[0].path.clone();
     targets[0].path = folder.path().join("nowhere");
     let mut refused = Writer::open(open(&path, &targets), Placement::Striped);
@@ -210,13 +212,82 @@ fn where_no_target_takes_it_it_stays_small() {
     drop(refused);
     assert_eq!(read(&open(&path, &targets)), b"small");
     assert_eq!(names(&path), ["anchor", "plimsoll-container"]);
-    assert_eq!(writer.append(b" still"), Ok(Stored::At(5)));
+    assert_eq!(writer.append(&container, b" still"), Ok(Stored::At(5)));
     drop(writer);
     targets[0].path = there;
     let mut large = Writer::open(open(&path, &targets), Placement::Striped).unwrap();
     large.append(b" no more").unwrap();
     large.close().unwrap();
     assert_eq!(read(&open(&path, &targets)), b"small still no more");
+}
+
+#[test]
+fn a_state_beside_a_small_file_says_nothing_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
+    let (container, mut writer) = make(&path, &targets);
+    // As one leaves it who was killed when he had begun to make it large.
+    let large = folder.path().join("large");
+    drop(make(&large, &targets));
+    let mut other = Writer::open(open(&large, &targets), Placement::Striped).unwrap();
+    other.append(&[1; 9000]).unwrap();
+    other.close().unwrap();
+    fs::copy(large.join("state"), path.join("state")).unwrap();
+    let mut news = News::of(&container).unwrap();
+    writer.append(&container, b"one").unwrap();
+    assert!(news.are_there());
+    writer.append(&container, b"two").unwrap();
+    assert!(news.are_there(), "what was written since is seen");
+}
+
+/// Shares a lock on all bytes of a file, as whoever may read it can.
+fn shared_by_a_reader(path: &Path) -> File {
+    let file = File::open(path).unwrap();
+    let mut all = libc::flock {
+        l_type: libc::F_RDLCK as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: an open file, and a lock that the kernel reads.
+    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut all) }, 0);
+    file
+}
+
+#[test]
+fn a_reader_who_locks_the_marker_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
+    drop(make(&path, &targets));
+    let _reader = shared_by_a_reader(&path.join("plimsoll-container"));
+    let mut one = Process::new(&path, &targets);
+    let mut other = Process::new(&path, &targets);
+    one.append(b"small");
+    other.append(b" and still");
+    one.sync();
+    assert_eq!(read(&open(&path, &targets)), b"small and still");
+    assert!(matches!(open(&path, &targets).remove(), Err(StowError::Busy { .. })), "writers are");
+    drop(other);
+    one.write(&[7; 2 * ROOM as usize], 15);
+    one.append(b"!");
+    assert_eq!(read(&open(&path, &targets)).len(), 16 + 2 * ROOM as usize);
+    drop(one);
+    assert_eq!(open(&path, &targets).remove().unwrap(), []);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_small_file_that_a_reader_locks_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
+    drop(make(&path, &targets));
+    let _reader = shared_by_a_reader(&path.join("plimsoll-container"));
+    let writer = SmallWriter::open(&open(&path, &targets), ROOM).unwrap();
+    assert!(matches!(open(&path, &targets).remove(), Err(StowError::Busy { .. })));
+    drop(writer);
+    assert_eq!(open(&path, &targets).remove().unwrap(), []);
+    assert!(!path.exists());
 }
 
 #[test]

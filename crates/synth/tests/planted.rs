@@ -179,6 +179,20 @@ fn outcome(folder: &Path, seed: u64) -> Outcome {
     Outcome { facts, beyond, noise }
 }
 
+/// Returns of which kind of planted fact it is.
+fn kind(fact: &str) -> &'static str {
+    const KINDS: [(&str, &str); 7] = [
+        ("read over written", "ratio"),
+        ("phases", "phases"),
+        ("hot target", "hot targets"),
+        ("daily job", "daily job"),
+        ("imbalance", "imbalance"),
+        ("with next", "correlation"),
+        ("reads with writes", "correlation"),
+    ];
+    KINDS.iter().find(|it| fact.contains(it.0)).map_or("others", |it| it.1)
+}
+
 /// Returns how far an estimate is off: in halves of its interval, which are 1.96 standard errors. The spread of many is 1 where intervals are as wide as they should be.
 fn in_standard_errors(estimate: &Estimate, truth: f64) -> Option<f64> {
     let interval = estimate.interval?;
@@ -219,6 +233,14 @@ fn intervals_hold_the_truth_and_noise_makes_few_claims() {
         println!(
             "{fact}: {count} of {seeds} intervals hold the truth, off by {bias:+.2} % on average, {mean:+.2} standard errors as the intervals tell them, spread {spread:.2}"
         );
+    }
+    let mut kinds: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (fact, (count, _)) in &counts {
+        let [held, all] = kinds.entry(kind(fact)).or_default();
+        (*held, *all) = (*held + count, *all + seeds);
+    }
+    for (kind, [held, all]) in &kinds {
+        println!("{kind}: {held} of {all} intervals of this kind hold the truth");
     }
     let beyond = [0, 1].map(|kind| outcomes.iter().filter(|it| it.beyond[kind] > 0).count());
     let noise =

@@ -211,7 +211,7 @@ fn is_end(byte: u8) -> bool {
 }
 
 /// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`,
-/// `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE` and `-u user:VALUE`.
+/// `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`, `-u user:VALUE` and `--user=user:VALUE`.
 fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     let whole = argument.len();
     // Where the word before this one begins, if only blanks are between.
@@ -231,7 +231,7 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
         let is_separator = matches!(byte, b'=' | b':' | b'>')
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
             || is_key;
-        let is_user = is_option && USER_OPTIONS.contains(&name);
+        let is_user = (is_option || *byte == b'=') && USER_OPTIONS.contains(&name);
         if is_user || (is_separator || is_option) && is_telling(name) {
             let rest = argument.get(at..).unwrap_or(&[]);
             let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'\\>]".contains(byte);

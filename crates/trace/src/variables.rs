@@ -85,6 +85,9 @@ pub const RANKS: [&str; 6] = [
     "MPI_LOCALRANKID",
 ];
 
+/// Where launchers tell the number of ranks.
+pub const SIZES: [&str; 4] = [OPEN_MPI_SIZE, "PMI_SIZE", "SLURM_NTASKS", "PALS_SIZE"];
+
 /// Where mpirun of Open MPI tells the number of processes of the job.
 pub const OPEN_MPI_SIZE: &str = "OMPI_COMM_WORLD_SIZE";
 /// Where it tells the number of those on this node.

@@ -77,3 +77,57 @@ os.kill(os.getpid(), signal.SIGKILL)"
     assert_eq!(stowed.shell("rm f; ls -A"), "");
     assert_eq!((stowed.names(), on_targets(&stowed)), (vec![], 0));
 }
+
+/// What is written is some mixture of old and new, as in a plain file, and nothing of it is lost.
+#[test]
+fn memory_that_changes_while_it_is_written_is_written() {
+    let stowed = Stowed::new();
+    let script = "import mmap, os, signal
+for size in 8192, 300000:
+    m = mmap.mmap(-1, size)
+    child = os.fork()
+    if child == 0:
+        i = 0
+        while True:
+            i += 1
+            m[:] = bytes([i % 256]) * size
+    for n in range(100):
+        f = os.open(f'f{size}', os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+        assert os.pwrite(f, m, 0) == size
+        assert len(os.pread(f, 1 << 20, 0)) == size, n
+        if n % 10 == 9: os.fsync(f)
+        os.close(f)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+print('done')";
+    assert_eq!(stowed.python(script), "done\n");
+    for name in ["f8192", "f300000"] {
+        let outcome: Outcome =
+            binary().args(["stow", "check"]).arg(stowed.at(name)).output().unwrap().into();
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+    }
+}
+
+/// A marker without its head took what was written to it, and nobody could read that.
+#[test]
+fn a_small_file_without_a_head_takes_nothing_and_is_told() {
+    let stowed = Stowed::new();
+    stowed.shell("printf hello > f; printf other > g; head -c 20000 /dev/zero >> g");
+    let marker = stowed.at("f").join("plimsoll-container");
+    let mut bytes = fs::read(&marker).unwrap();
+    bytes[70] ^= 1;
+    fs::write(&marker, bytes).unwrap();
+    for part in ["state", "lock", "manifest"] {
+        fs::copy(stowed.at("g").join(part), stowed.at("f").join(part)).unwrap();
+    }
+    for script in ["cat f", "printf more >> f", "head -c 50000 /dev/zero >> f"] {
+        let outcome = stowed.run(&["bash", "-c", script]);
+        assert_eq!(outcome.status, Some(1), "{script}");
+        assert!(outcome.stderr.contains("Input/output error"), "{script}: {}", outcome.stderr);
+    }
+    let outcome: Outcome =
+        binary().args(["stow", "check"]).arg(stowed.at("f")).output().unwrap().into();
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stdout);
+    stowed.shell("rm f g");
+    assert_eq!((stowed.names(), on_targets(&stowed)), (vec![], 0));
+}

@@ -84,6 +84,10 @@ impl SmallEntry {
             _ => return None,
         };
         let (length, offset) = (four(4)?, eight(8)?);
+        // Nobody writes one: it would give the file a size without having bytes there.
+        if kind == EntryKind::Write && length == 0 {
+            return None;
+        }
         let end = offset.checked_add(length.into()).filter(|it| *it <= i64::MAX as u64);
         end.map(|_| ())?;
         Some(SmallEntry { kind, length, offset, sequence: eight(16)?, checksum: four(24)? })
@@ -120,6 +124,8 @@ mod tests {
         assert_eq!(SmallEntry::decode(&bytes[..31], 128), None);
         assert!(entry.is_of(b"words") && !entry.is_of(b"swords"));
         assert_eq!((entry.room(), SmallEntry::truncate(9, 1).room()), (40, 32));
+        let empty = SmallEntry::write(b"", 1 << 40, 7).unwrap();
+        assert_eq!(SmallEntry::decode(&empty.encode(128), 128), None);
     }
 
     proptest! {

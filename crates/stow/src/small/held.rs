@@ -1,13 +1,22 @@
 //! The marker of a small container, held to be changed.
 //!
-//! Two of its bytes are locked, far behind its end, by the open file: one is shared by those who write and held alone by who needs that nobody does; the
-//! other one is held for the time of each change.
+//! Bytes of it are locked, far behind its end, by the open file. Whoever may read a marker can share a lock on any byte of it for as long as he likes, and keeps its owner from
+//! locking that byte alone. So each of those who write locks a byte of his own alone, whoever needs that nobody writes locks all of these, and one byte more is locked for the time of each
+//! change; where somebody shares such a byte, it is shared as well, and what is held alone is a byte of a file that only the owner can open:
+//!
+//! | who | as a rule | where somebody shares the bytes |
+//! |---|---|---|
+//! | one of those who write | one of `WRITERS`, alone | `OWN_WRITERS` and `ALL_WRITE`, shared |
+//! | who needs that nobody writes | `WRITERS` and `ALL_WRITE`, alone | `OWN_WRITERS` alone, `WRITERS` shared |
+//! | who changes it | `CHANGE`, alone | `OWN_CHANGE` alone, `CHANGE` shared |
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use plimsoll_guarded::Directory;
 use rustix::fs::{Mode, OFlags, fchmod, fdatasync, fstat};
 use rustix::io::{Errno, pread, pwrite};
 
@@ -15,118 +24,240 @@ use super::MARKER_BYTES_MAX;
 use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
 use crate::error::Attempt;
-use crate::lock::{Hold, WAIT_MAX};
+use crate::lock::{self, Hold, SMALL_LOCK, WAIT_MAX};
 use crate::marker::{self, MARKER};
 use crate::rights::PRIVATE_FILE;
 use crate::{Container, StowError};
 
-/// The byte that those share who write.
-pub(super) const WRITERS: i64 = 1 << 61;
-/// The byte that is held for each change.
-pub(super) const CHANGE: i64 = WRITERS + 1;
+/// Bytes that are locked.
+#[derive(Clone, Copy)]
+struct Bytes {
+    start: i64,
+    length: i64,
+}
+
+const WRITERS: Bytes = Bytes { start: 1 << 61, length: 1 << 40 };
+const ALL_WRITE: Bytes = Bytes { start: WRITERS.start + WRITERS.length, length: 1 };
+const WRITERS_AND_ALL_WRITE: Bytes = Bytes { length: WRITERS.length + 1, ..WRITERS };
+const CHANGE: Bytes = Bytes { start: ALL_WRITE.start + 1, length: 1 };
+
+/// Bytes of the owner's file.
+const OWN_WRITERS: Bytes = Bytes { start: 0, length: 1 };
+const OWN_CHANGE: Bytes = Bytes { start: 1, length: 1 };
 
 const PAUSE_FIRST: Duration = Duration::from_micros(50);
 const PAUSE_LAST: Duration = Duration::from_millis(10);
 
 /// The marker of a small container, opened to be changed.
 #[derive(Debug)]
-pub struct Held(pub(super) File);
+pub struct Held {
+    marker: File,
+    /// The owner's file, where somebody shared bytes of the marker.
+    own: Option<File>,
+}
 
 impl Held {
-    /// Opens it, as one of those who write.
+    /// Opens it, as one of those who write; `None` if it is not small any more.
     ///
     /// # Errors
     /// If somebody keeps them out for too long, or it is another user's.
-    pub(crate) fn open(container: &Container) -> Result<Self, StowError> {
-        let held = Self::opened(container).attempt("write to", container.path())?;
-        held.take(WRITERS, Hold::Shared).attempt("write to", container.path())?;
+    pub(crate) fn open(container: &Container) -> Result<Option<Self>, StowError> {
+        let attempted = |it: io::Result<Option<Self>>| it.attempt("write to", container.path());
+        let Some(mut held) = attempted(Self::opened(container))? else { return Ok(None) };
+        held.take_part(container.directory()).attempt("write to", container.path())?;
+        Ok(Some(held))
+    }
+
+    /// Takes a marker that was made just now in a directory.
+    pub(crate) fn made(marker: File, directory: &Directory) -> Result<Self, Errno> {
+        let mut held = Held::of(marker);
+        held.take_part(directory)?;
         Ok(held)
     }
 
-    /// Takes a marker that was made just now.
-    pub(crate) fn made(marker: File) -> Result<Self, Errno> {
-        let held = Held(marker);
-        held.take(WRITERS, Hold::Shared)?;
-        Ok(held)
+    pub(super) fn of(marker: File) -> Self {
+        Held { marker, own: None }
     }
 
-    fn opened(container: &Container) -> io::Result<Self> {
+    fn opened(container: &Container) -> io::Result<Option<Self>> {
         let directory = container.directory();
         directory.require_served_by_none_else()?;
         directory.require_own()?;
-        match directory.open_own_file(MARKER, OFlags::RDWR) {
-            // Somebody was killed who had begun to make it a large one.
-            Err(cause) if cause.raw_os_error() == Some(Errno::ACCESS.raw_os_error()) => {
-                let marker = directory.open_own_file(MARKER, OFlags::RDONLY)?;
-                fchmod(&marker, Mode::from_raw_mode(PRIVATE_FILE))?;
-                directory.open_own_file(MARKER, OFlags::RDWR).map(Held)
+        loop {
+            match directory.open_own_file(MARKER, OFlags::RDWR) {
+                Err(cause) if cause.raw_os_error() == Some(Errno::ACCESS.raw_os_error()) => {
+                    if !is_made_writable(directory)? {
+                        return Ok(None);
+                    }
+                }
+                opened => return opened.map(|it| Some(Held::of(it))),
             }
-            opened => opened.map(Held),
         }
     }
 
     /// Keeps all others from changing it, until it is dropped.
-    pub(crate) fn keep_others_out(&self) -> Result<(), Errno> {
-        self.take(CHANGE, Hold::Alone)
+    pub(crate) fn keep_others_out(&mut self, directory: &Directory) -> Result<(), Errno> {
+        self.begin_change(directory)
     }
 
     pub(crate) fn file(&self) -> &File {
-        &self.0
+        &self.marker
     }
 
     pub(super) fn size(&self) -> Result<u64, Errno> {
-        Ok(u64::try_from(fstat(&self.0)?.st_size).unwrap_or(0))
+        Ok(u64::try_from(fstat(&self.marker)?.st_size).unwrap_or(0))
     }
 
-    /// Returns its head; `None` if it is not small any more.
+    /// Returns its head; `None` if it is not small any more, or damaged.
     pub(crate) fn head(&self) -> Result<Option<Head>, Errno> {
-        let mut start = [0; RECORDS_FROM as usize];
-        let count = pread(&self.0, &mut start, 0)?;
-        let start = start.get(..count).unwrap_or(&[]);
-        Ok(Head::decode(start).filter(|_| marker::is_small(start)))
+        let start = all_of(self.marker.as_fd(), RECORDS_FROM)?;
+        Ok(Head::decode(&start).filter(|_| marker::is_small(&start)))
+    }
+
+    /// Returns whether it says that it is small.
+    pub(crate) fn is_small(&self) -> Result<bool, Errno> {
+        Ok(marker::is_small(&all_of(self.marker.as_fd(), RECORDS_FROM)?))
     }
 
     pub(super) fn all(&self, size: u64) -> Result<Vec<u8>, Errno> {
-        all_of(self.0.as_fd(), size)
+        all_of(self.marker.as_fd(), size)
     }
 
-    pub(super) fn take(&self, byte: i64, hold: Hold) -> Result<(), Errno> {
-        let (begin, mut pause) = (Instant::now(), PAUSE_FIRST);
-        while !self.is_taken(byte, hold)? {
-            if begin.elapsed() > WAIT_MAX {
-                return Err(Errno::BUSY);
+    /// Takes part as one of those who write.
+    fn take_part(&mut self, directory: &Directory) -> Result<(), Errno> {
+        let mut byte = next_of_writers();
+        wait_for(|| {
+            if is_locked(&self.marker, Hold::Alone, byte)? {
+                return Ok(true);
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE_LAST);
-        }
-        Ok(())
+            if !is_shared(&self.marker, byte)? {
+                // Another one's.
+                byte = next_of_writers();
+                return Ok(false);
+            }
+            self.are_both_locked((Hold::Shared, OWN_WRITERS), ALL_WRITE, directory)
+        })
     }
 
-    pub(super) fn is_taken(&self, byte: i64, hold: Hold) -> Result<bool, Errno> {
-        let kind = if hold == Hold::Alone { libc::F_WRLCK } else { libc::F_RDLCK };
-        match set_lock(self.0.as_fd(), kind, byte) {
-            Ok(()) => Ok(true),
-            Err(Errno::AGAIN | Errno::ACCESS | Errno::INTR) => Ok(false),
-            Err(errno) => Err(errno),
-        }
+    /// Returns whether nobody writes, nor can begin to, as long as it is held.
+    pub(super) fn is_alone(&mut self, directory: &Directory) -> Result<bool, Errno> {
+        Ok(self.is_alone_at_once()?
+            || self.are_both_locked((Hold::Alone, OWN_WRITERS), WRITERS, directory)?)
     }
 
-    pub(super) fn give_back(&self, byte: i64) -> Result<(), Errno> {
-        set_lock(self.0.as_fd(), libc::F_UNLCK, byte)
+    /// Does the same, but returns false as well if somebody shares the bytes who does not write.
+    pub(super) fn is_alone_at_once(&self) -> Result<bool, Errno> {
+        is_locked(&self.marker, Hold::Alone, WRITERS_AND_ALL_WRITE)
+    }
+
+    /// Waits until nobody else changes it, and keeps all others from it.
+    pub(super) fn begin_change(&mut self, directory: &Directory) -> Result<(), Errno> {
+        wait_for(|| {
+            Ok(is_locked(&self.marker, Hold::Alone, CHANGE)?
+                || is_shared(&self.marker, CHANGE)? && self.is_changed_by_own(directory)?)
+        })
+    }
+
+    /// Lets others change it.
+    pub(super) fn end_change(&self) -> Result<(), Errno> {
+        unlock(&self.marker, CHANGE)?;
+        self.own.as_ref().map_or(Ok(()), |own| unlock(own, OWN_CHANGE))
+    }
+
+    fn is_changed_by_own(&mut self, directory: &Directory) -> Result<bool, Errno> {
+        self.are_both_locked((Hold::Alone, OWN_CHANGE), CHANGE, directory)
+    }
+
+    /// Returns whether a byte of the owner's file was locked, and others of the marker shared; otherwise neither is.
+    fn are_both_locked(
+        &mut self,
+        (hold, of_own): (Hold, Bytes),
+        of_marker: Bytes,
+        directory: &Directory,
+    ) -> Result<bool, Errno> {
+        let own = match self.own.take() {
+            Some(own) => own,
+            None => lock::opened(directory, SMALL_LOCK).map_err(|it| errno_of(&it))?,
+        };
+        let own = self.own.insert(own);
+        if !is_locked(own, hold, of_own)? {
+            return Ok(false);
+        }
+        let is_locked = is_locked(&self.marker, Hold::Shared, of_marker);
+        if !matches!(is_locked, Ok(true)) {
+            unlock(own, of_own)?;
+        }
+        is_locked
     }
 }
 
-fn set_lock(file: BorrowedFd<'_>, kind: i32, byte: i64) -> Result<(), Errno> {
+/// Makes a marker writable whose writer was killed when it had begun to make a large container of it; returns false if it is one: then it says that nothing of it was made durable.
+fn is_made_writable(directory: &Directory) -> io::Result<bool> {
+    let mut held = Held::of(directory.open_own_file(MARKER, OFlags::RDONLY)?);
+    // Nobody makes a large one of it meanwhile. What is open only to be read can only be shared.
+    wait_for(|| held.is_changed_by_own(directory))?;
+    if !held.is_small()? {
+        return Ok(false);
+    }
+    fchmod(&held.marker, Mode::from_raw_mode(PRIVATE_FILE))?;
+    Ok(true)
+}
+
+/// Returns one of the bytes that writers hold, another one each time. Processes with the same number, in namespaces of their own, may try the same ones.
+fn next_of_writers() -> Bytes {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = i64::from(COUNT.fetch_add(1, Ordering::Relaxed) as u16);
+    let place = (i64::from(std::process::id()) << 16 | count) % WRITERS.length;
+    Bytes { start: WRITERS.start + place, length: 1 }
+}
+
+fn wait_for(mut is_there: impl FnMut() -> Result<bool, Errno>) -> Result<(), Errno> {
+    let (begin, mut pause) = (Instant::now(), PAUSE_FIRST);
+    while !is_there()? {
+        if begin.elapsed() > WAIT_MAX {
+            return Err(Errno::BUSY);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_LAST);
+    }
+    Ok(())
+}
+
+/// Locks bytes if nobody is in the way; returns whether.
+fn is_locked(file: &File, hold: Hold, bytes: Bytes) -> Result<bool, Errno> {
+    let kind = if hold == Hold::Alone { libc::F_WRLCK } else { libc::F_RDLCK };
+    match with_lock(file, libc::F_OFD_SETLK, kind, bytes) {
+        Ok(_) => Ok(true),
+        Err(Errno::AGAIN | Errno::ACCESS | Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Returns whether somebody shares bytes, as all can do who may read the file.
+fn is_shared(file: &File, bytes: Bytes) -> Result<bool, Errno> {
+    let in_the_way = with_lock(file, libc::F_OFD_GETLK, libc::F_WRLCK, bytes)?;
+    Ok(in_the_way == libc::F_RDLCK)
+}
+
+fn unlock(file: &File, bytes: Bytes) -> Result<(), Errno> {
+    with_lock(file, libc::F_OFD_SETLK, libc::F_UNLCK, bytes).map(|_| ())
+}
+
+/// Returns the kind of lock that the kernel leaves there.
+fn with_lock(file: &File, command: i32, kind: i32, bytes: Bytes) -> Result<i32, Errno> {
     let mut lock = libc::flock {
         l_type: kind as i16,
         l_whence: libc::SEEK_SET as i16,
-        l_start: byte,
-        l_len: 1,
+        l_start: bytes.start,
+        l_len: bytes.length,
         l_pid: 0,
     };
-    // SAFETY: an open file, and a lock that the kernel reads.
-    let set = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
-    if set < 0 { Err(errno_of(&io::Error::last_os_error())) } else { Ok(()) }
+    // SAFETY: an open file, and a lock that the kernel reads and writes.
+    let set = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
+    if set < 0 {
+        return Err(errno_of(&io::Error::last_os_error()));
+    }
+    Ok(lock.l_type.into())
 }
 
 pub(super) fn errno_of(error: &io::Error) -> Errno {
@@ -152,10 +283,11 @@ pub(super) fn all_of(file: BorrowedFd<'_>, size: u64) -> Result<Vec<u8>, Errno> 
 /// If somebody writes, or it is another user's.
 pub fn hold_alone(container: &Container) -> Result<Option<Held>, StowError> {
     let held = Held::opened(container).attempt("write to", container.path())?;
-    if !held.is_taken(WRITERS, Hold::Alone).attempt("lock", container.path())? {
+    let Some(mut held) = held else { return Ok(None) };
+    if !held.is_alone(container.directory()).attempt("lock", container.path())? {
         return Err(StowError::Busy { path: container.path().into() });
     }
-    Ok(held.head().attempt("read", container.path())?.map(|_| held))
+    Ok(held.is_small().attempt("read", container.path())?.then_some(held))
 }
 
 /// Takes back an entry that is not whole, so that nobody has to look at it again.
@@ -164,9 +296,9 @@ pub fn hold_alone(container: &Container) -> Result<Option<Held>, StowError> {
 /// If it cannot be written.
 pub fn void(held: &Held, position: u64) -> Result<(), Errno> {
     let mut header = [0; HEADER_BYTES];
-    let count = pread(&held.0, &mut header, position)?;
+    let count = pread(&held.marker, &mut header, position)?;
     let entry = SmallEntry::decode(header.get(..count).unwrap_or(&[]), position);
     let entry = SmallEntry { kind: EntryKind::Void, ..entry.ok_or(Errno::IO)? };
-    pwrite(&held.0, &entry.encode(position), position)?;
-    fdatasync(&held.0)
+    pwrite(&held.marker, &entry.encode(position), position)?;
+    fdatasync(&held.marker)
 }

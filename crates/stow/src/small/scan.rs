@@ -38,8 +38,11 @@ pub fn look(log: &Log, place: &mut Place, findings: &mut Findings) -> Result<(),
     let mut bytes = vec![0; size];
     let count = log.read(&mut bytes, 0)?;
     bytes.truncate(count);
-    let durable = Head::decode(&bytes).map_or(0, |it| it.durable);
-    read(&bytes, durable, place, findings);
+    match Head::decode(&bytes) {
+        Some(head) => read(&bytes, head.durable, place, findings),
+        // It is one that became large meanwhile, or somebody damaged it.
+        None => findings.troubles.push(Trouble::Damaged { log: LOG, position: 0 }),
+    }
     Ok(())
 }
 

@@ -7,12 +7,11 @@ use rustix::io::{Errno, pread};
 
 use super::MARKER_BYTES_MAX;
 use super::head::Head;
-use super::held::{Held, WRITERS, all_of};
+use super::held::{Held, all_of};
 use super::scan::{Place, read, size_after};
 use crate::container::ANCHOR;
 use crate::findings::Findings;
 use crate::gone::is_held;
-use crate::lock::Hold;
 use crate::marker::{self, MARKER};
 
 const QUICKLY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -41,9 +40,9 @@ pub fn size_in(directory: impl AsFd) -> Option<u64> {
 /// small, if there is more in it, or if somebody has it open.
 pub fn discard_small(parent: impl AsFd, name: &str, directory: impl AsFd) -> bool {
     let marker = openat(&directory, MARKER, OFlags::RDWR | QUICKLY, Mode::empty());
-    let Ok(held) = marker.map(|it| Held(it.into())) else { return false };
+    let Ok(held) = marker.map(|it| Held::of(it.into())) else { return false };
     let is_free = || -> Result<bool, Errno> {
-        let is_small = held.head()?.is_some() && held.is_taken(WRITERS, Hold::Alone)?;
+        let is_small = held.head()?.is_some() && held.is_alone_at_once()?;
         if !is_small || !has_nothing_else(&directory)? {
             return Ok(false);
         }

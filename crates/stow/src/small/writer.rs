@@ -6,12 +6,12 @@ use rustix::io::{Errno, pread, pwrite};
 use super::MARKER_BYTES_MAX;
 use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
-use super::held::{CHANGE, Held, errno_of};
+use super::held::{Held, errno_of};
 use super::scan::{Place, read, size_after};
 use crate::findings::Findings;
 use crate::first_sync::sync_above;
 use crate::fresh;
-use crate::lock::Hold;
+use crate::home::Made;
 use crate::{Container, StowError, marker};
 
 /// Whether a small file took what was to be written.
@@ -42,8 +42,7 @@ impl SmallWriter {
         if !container.may_be_small() || !fresh::is_of_one_node(container.directory()) {
             return Ok(None);
         }
-        let marker = Held::open(container)?;
-        Ok(Some(Self::of(marker, most)))
+        Ok(Held::open(container)?.map(|marker| Self::of(marker, most)))
     }
 
     pub(crate) fn of(marker: Held, most: u64) -> Self {
@@ -55,27 +54,32 @@ impl SmallWriter {
     ///
     /// # Errors
     /// If somebody else changes the file for too long, or it cannot be read.
-    pub fn write_at(&mut self, bytes: &[u8], offset: u64) -> Result<Stored, Errno> {
-        self.change(|writer, _| writer.put(bytes, offset))
+    pub fn write_at(
+        &mut self,
+        container: &Container,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Result<Stored, Errno> {
+        self.change(container, |writer, _| writer.put(bytes, offset))
     }
 
     /// Writes all of these bytes at the end of the file.
     ///
     /// # Errors
     /// As [`SmallWriter::write_at`].
-    pub fn append(&mut self, bytes: &[u8]) -> Result<Stored, Errno> {
-        self.change(|writer, _| writer.put(bytes, writer.size))
+    pub fn append(&mut self, container: &Container, bytes: &[u8]) -> Result<Stored, Errno> {
+        self.change(container, |writer, _| writer.put(bytes, writer.size))
     }
 
     /// Gives the file another size.
     ///
     /// # Errors
     /// As [`SmallWriter::write_at`].
-    pub fn truncate(&mut self, size: u64) -> Result<Stored, Errno> {
+    pub fn truncate(&mut self, container: &Container, size: u64) -> Result<Stored, Errno> {
         if size > i64::MAX as u64 {
             return Ok(Stored::Outgrown);
         }
-        self.change(|writer, _| {
+        self.change(container, |writer, _| {
             let entry = SmallEntry::truncate(size, writer.place.sequence + 1);
             if !writer.fits(&entry) {
                 return Ok(Stored::Outgrown);
@@ -89,9 +93,11 @@ impl SmallWriter {
     /// # Errors
     /// If the storage fails.
     pub fn sync(&mut self, container: &Container) -> Result<Stored, Errno> {
-        self.change(|writer, head| {
+        self.change(container, |writer, head| {
             let marker = writer.marker.file();
-            if head.durable == 0 {
+            let made = Made::of_file(marker).map_err(|it| errno_of(&it))?;
+            // Of a copy, what says that it was durable is the other one's.
+            if head.durable == 0 || !head.is_of(&made) {
                 fsync(marker)?;
                 container.directory().sync().map_err(|it| errno_of(&it))?;
                 sync_above(container.directory())?;
@@ -108,15 +114,16 @@ impl SmallWriter {
     /// Does something while nobody else changes the file, after what they have written.
     fn change(
         &mut self,
+        container: &Container,
         work: impl FnOnce(&mut Self, Head) -> Result<Stored, Errno>,
     ) -> Result<Stored, Errno> {
-        self.marker.take(CHANGE, Hold::Alone)?;
+        self.marker.begin_change(container.directory())?;
         let done = match self.catch_up() {
             Ok(Some(head)) => work(self, head),
             Ok(None) => Ok(Stored::Outgrown),
             Err(errno) => Err(errno),
         };
-        self.marker.give_back(CHANGE)?;
+        self.marker.end_change()?;
         done
     }
 
@@ -154,20 +161,23 @@ impl SmallWriter {
     }
 
     fn put(&mut self, bytes: &[u8], offset: u64) -> Result<Stored, Errno> {
+        if bytes.is_empty() {
+            return Ok(Stored::At(offset));
+        }
         let room = HEADER_BYTES as u64 + bytes.len() as u64;
         let end = offset.checked_add(bytes.len() as u64).filter(|it| *it <= i64::MAX as u64);
         if self.place.position + room > self.most || end.is_none() {
             return Ok(Stored::Outgrown);
         }
-        // Before anything is read of it here: the program may have named memory that is not there.
+        // What is stored must be what the checksum is of: the program may change its memory meanwhile.
+        let bytes = bytes.to_vec();
         let position = self.place.position + HEADER_BYTES as u64;
-        match pwrite(self.marker.file(), bytes, position) {
+        match pwrite(self.marker.file(), &bytes, position) {
             Ok(count) if count == bytes.len() => {}
-            Err(Errno::FAULT) => return Err(Errno::FAULT),
             // There may be room on the targets.
             _ => return Ok(Stored::Outgrown),
         }
-        match SmallEntry::write(bytes, offset, self.place.sequence + 1) {
+        match SmallEntry::write(&bytes, offset, self.place.sequence + 1) {
             Some(entry) => self.publish(&entry),
             None => Ok(Stored::Outgrown),
         }

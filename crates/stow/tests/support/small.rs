@@ -49,9 +49,12 @@ impl Process {
     }
 
     /// Does something as long as the file is small; returns the writer otherwise.
-    fn writer(&mut self, work: impl FnOnce(&mut SmallWriter) -> Stored) -> Option<&mut Writer> {
+    fn writer(
+        &mut self,
+        work: impl FnOnce(&mut SmallWriter, &Container) -> Stored,
+    ) -> Option<&mut Writer> {
         if let Some(small) = &mut self.small
-            && let Stored::At(_) = work(small)
+            && let Stored::At(_) = work(small, &self.container)
         {
             return None;
         }
@@ -61,26 +64,25 @@ impl Process {
     }
 
     pub fn write(&mut self, bytes: &[u8], offset: u64) {
-        if let Some(writer) = self.writer(|it| it.write_at(bytes, offset).unwrap()) {
+        if let Some(writer) = self.writer(|it, of| it.write_at(of, bytes, offset).unwrap()) {
             writer.write_at(bytes, offset).unwrap();
         }
     }
 
     pub fn append(&mut self, bytes: &[u8]) {
-        if let Some(writer) = self.writer(|it| it.append(bytes).unwrap()) {
+        if let Some(writer) = self.writer(|it, of| it.append(of, bytes).unwrap()) {
             writer.append(bytes).unwrap();
         }
     }
 
     pub fn truncate(&mut self, size: u64) {
-        if let Some(writer) = self.writer(|it| it.truncate(size).unwrap()) {
+        if let Some(writer) = self.writer(|it, of| it.truncate(of, size).unwrap()) {
             writer.truncate(size).unwrap();
         }
     }
 
     pub fn sync(&mut self) {
-        let container = self.container.clone();
-        if let Some(writer) = self.writer(|it| it.sync(&container).unwrap()) {
+        if let Some(writer) = self.writer(|it, of| it.sync(of).unwrap()) {
             writer.sync().unwrap();
         }
     }

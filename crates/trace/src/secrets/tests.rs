@@ -90,6 +90,7 @@ fn scripts_are_looked_through() {
         ("app --password 'one two' in", "app --password '***' in"),
         ("--password abcd run", "--password *** run"),
         ("curl -u me:abcd https://a:abcd@h/p", "curl -u me:*** https://a:***@h/p"),
+        ("curl --user=me:abcd https://h/p", "curl --user=me:*** https://h/p"),
         (
             "curl -d '{\"password\": \"one two\", \"n\": 1}' h",
             "curl -d '{\"password\": \"***\", \"n\": 1}' h",

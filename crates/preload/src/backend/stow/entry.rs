@@ -186,7 +186,8 @@ impl Used {
                 let tally = counting::of_writer(&self.container);
                 let placement = self.placement();
                 let opened = Writer::open_counted(self.container.clone(), placement, tally);
-                let writer = opened.map_err(told)?;
+                let mut writer = opened.map_err(told)?;
+                writer.copy_first();
                 counting::take_small(core::mem::take(&mut self.counted));
                 (self.small, self.is_large) = (None, true);
                 writer
@@ -225,9 +226,9 @@ impl Used {
 
     /// Writes to it while it is small: at an offset, or at its end; returns where. `None` if the writer is to.
     pub fn write_small(&mut self, bytes: &[u8], offset: Option<u64>) -> Result<Option<u64>, c_int> {
-        let stored = self.stored(|small, _| match offset {
-            Some(offset) => small.write_at(bytes, offset),
-            None => small.append(bytes),
+        let stored = self.stored(|small, container| match offset {
+            Some(offset) => small.write_at(container, bytes, offset),
+            None => small.append(container, bytes),
         })?;
         if stored.is_some() {
             self.counted += bytes.len() as u64;
@@ -238,7 +239,7 @@ impl Used {
 
     /// Gives the file another size.
     pub fn truncate(&mut self, size: u64) -> Result<(), c_int> {
-        match self.stored(|small, _| small.truncate(size))? {
+        match self.stored(|small, container| small.truncate(container, size))? {
             Some(_) => Ok(()),
             None => self.writer()?.truncate(size).map_err(told),
         }

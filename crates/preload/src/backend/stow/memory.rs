@@ -29,10 +29,50 @@ pub fn can_be_written(start: usize, length: usize) -> bool {
     pages.chain([last]).all(|byte| sys::random_byte_at(byte) != Err(Errno::FAULT))
 }
 
+/// Returns whether the kernel can read memory: before it is read here, where that would be the program's end.
+pub fn can_be_read(piece: &iovec) -> bool {
+    let start = piece.iov_base.addr();
+    let Some(last) = piece.iov_len.checked_sub(1).and_then(|it| start.checked_add(it)) else {
+        return piece.iov_len == 0;
+    };
+    let first_of_page = |byte: usize| byte & !(PAGE_BYTES - 1);
+    let pages = (first_of_page(start)..=last).step_by(PAGE_BYTES);
+    pages.map(|page| page.max(start & !7)).all(|byte| sys::read_at(byte) != Err(Errno::FAULT))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use core::ptr;
+
+    #[test]
+    fn memory_that_cannot_be_read_is_told() {
+        let piece =
+            |start: *const u8, length| iovec { iov_base: start.cast_mut().cast(), iov_len: length };
+        let flags = rustix::mm::MapFlags::PRIVATE;
+        // SAFETY: pages of our own, of which the second is not to be read.
+        let pages = unsafe {
+            let read = rustix::mm::ProtFlags::READ;
+            let pages = rustix::mm::mmap_anonymous(ptr::null_mut(), 2 * PAGE_BYTES, read, flags);
+            let pages = pages.unwrap().cast::<u8>();
+            let none = rustix::mm::MprotectFlags::empty();
+            rustix::mm::mprotect(pages.add(PAGE_BYTES).cast(), PAGE_BYTES, none).unwrap();
+            pages
+        };
+        for (from, length, can_be) in [
+            (0, PAGE_BYTES, true),
+            (PAGE_BYTES - 1, 1, true),
+            (PAGE_BYTES - 1, 2, false),
+            (PAGE_BYTES, 1, false),
+            (5, PAGE_BYTES, false),
+            (3, 0, true),
+        ] {
+            assert_eq!(can_be_read(&piece(pages.wrapping_add(from), length)), can_be, "{from}");
+        }
+        assert!(!can_be_read(&piece(ptr::without_provenance(8), 1)));
+        // SAFETY: as they were made.
+        unsafe { rustix::mm::munmap(pages.cast(), 2 * PAGE_BYTES).unwrap() };
+    }
 
     #[test]
     fn memory_that_is_not_there_is_told() {
