@@ -19,6 +19,7 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
     if low == high {
         return format!("{value} ({})", closely(estimate.value, interval));
     }
+    let [low, high] = outward(&show, interval);
     let [of_value, of_low, of_high] = [&value, &low, &high].map(|it| in_two(it));
     if of_value.1 != of_low.1 || of_value.1 != of_high.1 {
         return format!("{value} ({low} to {high})");
@@ -26,6 +27,37 @@ pub(super) fn figure(estimate: &Estimate, show: impl Fn(f64) -> String) -> Strin
     let [value, low, high] = alike([of_value.0, of_low.0, of_high.0]);
     let unit = of_value.1;
     format!("{value}{unit} ({low} to {high})")
+}
+
+/// Shows the ends of an interval: where digits would round one inwards, the next ones outwards.
+fn outward(show: &impl Fn(f64) -> String, Interval { low, high }: Interval) -> [String; 2] {
+    [end_outward(show, low, -1.0), end_outward(show, high, 1.0)]
+}
+
+fn end_outward(show: &impl Fn(f64) -> String, end: f64, sign: f64) -> String {
+    let shown = show(end);
+    let (further, to_outside) = until_other(show, end, sign, &shown);
+    let (_, to_inside) = until_other(show, end, -sign, &shown);
+    // What is shown stands for all that is as near to it: on which side of it the end is, is told by how far both borders are.
+    if to_outside < to_inside * 0.99 { further } else { shown }
+}
+
+/// Returns what is shown next in a direction, and how far away that is.
+fn until_other(show: &impl Fn(f64) -> String, from: f64, sign: f64, shown: &str) -> (String, f64) {
+    let is_other = |away: f64| show(from + sign * away) != shown;
+    let mut far = from.abs().max(1e-3) * 1e-6;
+    while !is_other(far) {
+        far *= 2.0;
+        if far > from.abs().max(1.0) {
+            return (shown.to_string(), f64::INFINITY);
+        }
+    }
+    let mut near = 0.0;
+    for _ in 0..20 {
+        let middle = (near + far) / 2.0;
+        if is_other(middle) { far = middle } else { near = middle }
+    }
+    (show(from + sign * far), far)
 }
 
 /// Divides what is shown into the number and its unit, with the space before it.
@@ -59,14 +91,16 @@ fn is_plain(shown: &str, estimate: &Estimate) -> bool {
 }
 
 /// Returns a figure and its interval with as many digits as it takes to tell them apart.
-fn with_more_digits(value: f64, Interval { low, high }: Interval) -> Option<String> {
-    let shown = |digits: usize| [value, low, high].map(|it| format!("{it:.digits$}"));
+fn with_more_digits(value: f64, interval: Interval) -> Option<String> {
+    let shown = |digits: usize, it: f64| format!("{it:.digits$}");
     // Three digits behind the first one that counts, at least as many as are shown otherwise.
     let before_point = value.abs().max(1.0).log10() as usize;
-    let told = (3usize.saturating_sub(before_point).max(1)..=5)
-        .map(shown)
-        .find(|[value, low, high]| value != low && value != high);
-    told.map(|[value, low, high]| format!("{value} ({low} to {high})"))
+    let digits = (3usize.saturating_sub(before_point).max(1)..=5).find(|digits| {
+        let [value, low, high] = [value, interval.low, interval.high].map(|it| shown(*digits, it));
+        value != low && value != high
+    })?;
+    let [low, high] = outward(&|it| shown(digits, it), interval);
+    Some(format!("{} ({low} to {high})", shown(digits, value)))
 }
 
 /// How sure a figure is whose interval is narrower than its digits.
@@ -92,6 +126,8 @@ mod tests {
             figure(&Estimate { value, interval: Some(Interval { low, high }) }, words::short)
         };
         assert_eq!(of(1.75, 1.61, 1.9), "1.75 (1.61 to 1.90)");
+        assert_eq!(of(1.75, 1.618, 1.902), "1.75 (1.61 to 1.91)");
+        assert_eq!(of(15.2, 14.04, 99.97), "15.2 (14.0 to 100)");
         assert_eq!(of(2.0, 1.98, 2.04), "2.00 (1.98 to 2.04)");
         assert_eq!(of(0.555, 0.547, 0.565), "0.555 (0.547 to 0.565)");
         assert_eq!(of(28.24, 28.2, 28.9), "28.24 (28.20 to 28.90)");

@@ -102,7 +102,10 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
         let is_job = |it: &DailyJob| verb.contains(["read", "written"][it.direction]);
         let is_daily = sizes.contains(&all) && analysis.daily_jobs.iter().any(is_job);
         sizes.retain(|it| *it < all || !is_daily);
-        let shown = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        let degrees = &[read, written][usize::from(verb == "written")].degrees[0];
+        let with_count =
+            |size: &usize| format!("{size} ({} times)", words::short(degrees.counts[*size] as f64));
+        let shown = sizes.iter().map(with_count).collect::<Vec<_>>().join(" or ");
         if !sizes.is_empty() && number > 0 {
             text += &format!(" The same goes for {shown} that are {verb} alike.");
         } else if !sizes.is_empty() {

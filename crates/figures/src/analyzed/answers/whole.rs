@@ -170,6 +170,7 @@ pub fn more_read(analysis: &Analysis) -> Option<String> {
         "{verdict}: {read} read, {written} written, {} times as much read as written.",
         figure(&ratio, words::short)
     );
+    text += &without_daily_jobs(analysis).unwrap_or_default();
     let months = &analysis.system.months;
     if months.len() > 2 {
         let more = months.values().filter(|[read, written]| read > written).count();
@@ -190,6 +191,21 @@ pub fn more_read(analysis: &Analysis) -> Option<String> {
         );
     }
     Some(text)
+}
+
+/// What the ratio is without daily jobs, where that differs.
+fn without_daily_jobs(analysis: &Analysis) -> Option<String> {
+    let mut bytes = analysis.system.directions.each_ref().map(|it| it.bytes as f64);
+    let all = bytes[0] / bytes[1];
+    for job in &analysis.daily_jobs {
+        // Of jobs on some days of the week, how many days had one is not counted.
+        let days = if job.weekdays.is_none() { job.days } else { return None };
+        bytes[job.direction] -= job.bytes?.value * days as f64;
+    }
+    let ratio = bytes[0] / bytes[1];
+    let differs = ratio > 0.0 && (ratio / all - 1.0).abs() > 0.02;
+    let what = if analysis.daily_jobs.len() == 1 { "the daily job" } else { "daily jobs" };
+    differs.then(|| format!(" Without {what} above it is about {} times.", words::short(ratio)))
 }
 
 /// Whether it stays as it is; nothing where there is no sign that it does not.
