@@ -134,14 +134,16 @@ fn a_run_of_more_ranks_is_another_run() {
     if in_container().is_none() {
         return;
     }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    for (ranks, size, status) in [("0 1 2", "3", 0), ("0 1 2 3 4", "5", 2)] {
-        let mut shell = Command::new("sh");
-        shell.env("ranks", ranks).env("PMI_SIZE", size);
-        let outcome = launch_by(shell, folder.path(), "first", CONTAINER);
-        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    for number in ["", "prterun-node-7@1"] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for (ranks, size, status) in [("0 1 2", "3", 0), ("0 1 2 3 4", "5", 2)] {
+            let mut shell = Command::new("sh");
+            shell.env("ranks", ranks).env("PMI_SIZE", size).env("PMIX_NAMESPACE", number);
+            let outcome = launch_by(shell, folder.path(), "first", CONTAINER);
+            assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+        }
+        assert_only_first(folder.path());
     }
-    assert_only_first(folder.path());
 }
 
 /// A launcher's number of a run says nothing where it comes again and nobody sees the launcher.

@@ -39,11 +39,20 @@ pub fn rank() -> Option<u32> {
 /// What the key of a launcher's run begins with.
 const LAUNCHER: &str = "launcher";
 
-/// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job). All runs of as many ranks whose launcher is in none of their containers have the same.
-/// Nothing for a process that nobody launched with others.
+/// Returns what all processes of this run know it by: the job, or else their launcher on this node (MPICH's names no job). Where the launcher is in none of its ranks' containers, its numbers come again,
+/// and runs of as many ranks may have the same. Nothing for a process that nobody launched with others.
 pub fn of_this_run() -> Option<String> {
-    let of_ranks = || ranks().map_or_else(|| LAUNCHER.into(), |it| format!("{LAUNCHER}-of-{it}"));
-    job().or_else(|| rank().map(|_| of_launcher(launcher()).unwrap_or_else(of_ranks)))
+    let known = if is_of_unseen_launcher() { None } else { job().or_else(of_seen_launcher) };
+    known.or_else(|| rank().map(|_| of_ranks()))
+}
+
+fn of_seen_launcher() -> Option<String> {
+    rank().and_then(|_| of_launcher(launcher()))
+}
+
+fn of_ranks() -> String {
+    let of = job().unwrap_or_else(|| LAUNCHER.into());
+    ranks().map_or_else(|| of.clone(), |ranks| format!("{of}-of-{ranks}"))
 }
 
 /// Returns whether nothing tells this run of a launcher from others: not a number of the batch system's, nor the launcher, which is in none of its ranks' containers.
@@ -66,7 +75,7 @@ fn is_set(variable: &str) -> bool {
 }
 
 /// Returns how many ranks this run has, if its launcher says so.
-fn ranks() -> Option<u32> {
+pub fn ranks() -> Option<u32> {
     variables::SIZES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 

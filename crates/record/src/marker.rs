@@ -137,9 +137,9 @@ fn may_join(
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
     if has("run ", key) {
-        // Of runs without a number, the command tells some apart.
-        let is_alike = !key::is_of_unseen_launcher()
-            || is_young(directory) && (key::job().is_some() || has(COMMAND, command));
+        // Of runs without a number of their own or of ranks, the command tells some apart.
+        let is_told = key::job().is_some() && key::ranks().is_some() || has(COMMAND, command);
+        let is_alike = !key::is_of_unseen_launcher() || is_young(directory) && is_told;
         return if is_alike && is_of_same_run(directory) { Ok(()) } else { another() };
     }
     // On this node, it would have the same launcher.

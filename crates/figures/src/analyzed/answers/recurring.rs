@@ -168,7 +168,7 @@ pub fn forecasts(analysis: &Analysis) -> Vec<String> {
             )
         } else {
             format!(
-                "The {name} of the next hour are not forecast noticeably better than by a simple guess, \"{best}\", which is {} on average on days held out. The forecast's error is {over} times as large.",
+                "The {name} of the next hour cannot be forecast usefully: on days held out, the forecast's error is {over} times that of the best simple guess, \"{best}\", which is {} on average.",
                 off(least)
             )
         })

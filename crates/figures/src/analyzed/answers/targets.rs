@@ -11,8 +11,10 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
     let space = &analysis.space;
     let [read, written] = space.most_over_least;
     let mut text = format!(
-        "Over all of the time, the target that is read most is read {} times as much as the one that is read least; for writes it is {} times.",
+        "Over all of the time, the target that is read most{} is read {} times as much as the one that is read least; for writes{} it is {} times.",
+        named(analysis, 0),
         words::short(read?),
+        named(analysis, 1),
         words::short(written?)
     );
     let day = space.imbalance.iter().find(|it| it.0 == Span::Day);
@@ -30,6 +32,14 @@ pub fn balance(analysis: &Analysis) -> Option<String> {
         text += " Targets are not known equally long, so part of the difference over all of the time is that of their age.";
     }
     Some(text)
+}
+
+/// Returns which target moves most, if it is one that stands out.
+fn named(analysis: &Analysis, direction: usize) -> String {
+    let most = analysis.space.targets.iter().max_by_key(|it| it.bytes[direction]);
+    let is_hot =
+        |name: &str| analysis.hot.iter().any(|it| it.direction == direction && it.name == name);
+    most.filter(|it| is_hot(&it.name)).map_or_else(String::new, |it| format!(" ({})", it.name))
 }
 
 /// Whether the same targets stay ahead.
@@ -122,6 +132,10 @@ pub fn parallel(analysis: &Analysis) -> Option<String> {
     Some(text + &daily)
 }
 
+/// Shares of the time, on average and in any minute, below which processors are said to be no bottleneck.
+const IDLE_MEAN: f64 = 0.5;
+const IDLE_MOST: f64 = 0.9;
+
 /// How busy processors of servers are.
 pub fn servers(analysis: &Analysis) -> Option<String> {
     let mut servers: Vec<&Server> = analysis.servers.iter().collect();
@@ -144,5 +158,11 @@ pub fn servers(analysis: &Analysis) -> Option<String> {
         false => String::new(),
     };
     let highest = servers.iter().map(|it| it.most()).fold(0.0, f64::max);
-    Some(format!("{means}{most}; the busiest minute of any is {}.", words::percent(highest)))
+    let is_idle = busiest.mean.value < IDLE_MEAN && highest < IDLE_MOST;
+    let verdict = match is_idle {
+        true => " As far as means of a minute show, they are no bottleneck.",
+        false => "",
+    };
+    let highest = words::percent(highest);
+    Some(format!("{means}{most}; the busiest minute of any is {highest}.{verdict}"))
 }

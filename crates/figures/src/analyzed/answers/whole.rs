@@ -230,6 +230,9 @@ pub fn drift(analysis: &Analysis) -> Option<String> {
     })
 }
 
+/// A standard deviation of minutes over their mean from which on load is said to come in bursts.
+const BURSTY: f64 = 1.0;
+
 /// How uneven minutes are.
 pub fn bursty(analysis: &Analysis) -> Option<String> {
     let [read, written] = &analysis.system.directions;
@@ -240,8 +243,10 @@ pub fn bursty(analysis: &Analysis) -> Option<String> {
         Some(_) => "Neither reads nor writes are clearly the burstier",
         None => "How bursty minutes are",
     };
+    let least = read_cov.value.min(written_cov.value);
+    let is_bursty = if least >= BURSTY { "Load comes in bursts. " } else { "" };
     let mut text = format!(
-        "{verdict}: the standard deviation of minutes is {} times their mean for reads and {} times for writes.",
+        "{is_bursty}{verdict}: the standard deviation of minutes is {} times their mean for reads and {} times for writes.",
         figure(&read_cov, words::short),
         figure(&written_cov, words::short)
     );
