@@ -122,13 +122,22 @@ fn address_in(line: &str) -> String {
 }
 
 fn get(address: &str, page: &str) -> String {
+    try_get(address, page).expect("it was answered")
+}
+
+/// Does the same; nothing if it was not answered, as it is where others have too many connections.
+fn try_get(address: &str, page: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(stream, "GET {page} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
+    let _ = write!(stream, "GET {page} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n");
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let read = stream.read_to_string(&mut answer);
+    if answer.is_empty() {
+        return None;
+    }
+    read.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    Some(answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
 
 /// Asks until the page has these words.
