@@ -35,6 +35,7 @@ mod identity;
 mod inspect;
 pub mod library_table;
 mod lock;
+mod mapped_files;
 mod mappings;
 mod message;
 mod mount;

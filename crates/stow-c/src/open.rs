@@ -36,7 +36,7 @@ pub fn open(path: &CStr, flags: c_int, targets: &[&CStr]) -> Result<Box<Handle>,
     let mut writer = None;
     if has(WRITE) {
         let mut opened = Writer::open(container.clone(), Placement::default())?;
-        opened.copy_first();
+        opened.copy_by(plimsoll_stow::copied);
         if has(TRUNCATE) {
             opened.truncate(0)?;
         }

@@ -95,6 +95,7 @@ mod writer;
 pub use below::Below;
 pub use check::{Problem, check, repair};
 pub use container::{ANCHOR, Container, Target};
+pub use copies::{Copy, copied};
 pub use error::StowError;
 pub use findings::{Record, Trouble};
 pub use first_sync::TornContainer;

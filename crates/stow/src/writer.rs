@@ -22,7 +22,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::container::{MANIFEST, Target};
-use crate::copies::Copies;
+use crate::copies::{Copies, Copy};
 use crate::error::Attempt;
 use crate::index_write::write_when_last;
 use crate::manifest::ListedLog;
@@ -149,8 +149,8 @@ impl Writer {
     }
 
     /// Has what is written from now on copied before: the memory of a program may change while it is written, and what is stored must be what its checksum is of.
-    pub fn copy_first(&mut self) {
-        self.copies = Copies::on();
+    pub fn copy_by(&mut self, copy: Copy) {
+        self.copies = Copies::by(copy);
     }
 
     /// Writes all of these bytes at an offset.
@@ -216,6 +216,9 @@ impl Writer {
                     written += count;
                 }
                 Ok(Taken::Full) => self.end_segment(),
+                Err(errno) if self.copies.is_of_memory(errno) => {
+                    return (written, Err(errno).attempt("write to", self.container.path()));
+                }
                 Err(errno) => self.give_up_target(errno),
             }
         }

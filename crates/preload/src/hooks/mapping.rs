@@ -11,7 +11,7 @@ use crate::backend::{self, MapRequest, Request};
 use crate::files::EXCLUDED;
 use crate::hooks::{Returned, descriptor, failure};
 use crate::recorder::{begin_in, ended};
-use crate::{descriptors, process, sys, thread};
+use crate::{descriptors, mapped_files, process, sys, thread};
 
 #[derive(Clone, Copy)]
 struct Address(*mut c_void);
@@ -29,6 +29,7 @@ pub fn map(fd: c_int, mapping: MapRequest, real: impl FnOnce() -> *mut c_void) -
     if flags & libc::MAP_ANONYMOUS != 0 || fd < 0 {
         return real();
     }
+    mapped_files::note();
     let start = begin_in(Layer::Posix);
     let served = || backend::serve(fd, || Request::Map(mapping), real);
     let address = thread::inside_hook(served);

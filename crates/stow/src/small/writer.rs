@@ -8,6 +8,7 @@ use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
 use super::held::{Held, errno_of};
 use super::scan::{Place, read, size_after};
+use crate::copies::{Copy, copied};
 use crate::findings::Findings;
 use crate::first_sync::sync_above;
 use crate::fresh;
@@ -31,6 +32,7 @@ pub struct SmallWriter {
     size: u64,
     /// Bytes that the marker may have.
     most: u64,
+    copy: Copy,
 }
 
 impl SmallWriter {
@@ -47,7 +49,12 @@ impl SmallWriter {
 
     pub(crate) fn of(marker: Held, most: u64) -> Self {
         let most = most.min(MARKER_BYTES_MAX);
-        SmallWriter { marker, place: Place::default(), size: 0, most }
+        SmallWriter { marker, place: Place::default(), size: 0, most, copy: copied }
+    }
+
+    /// Has what is written copied in another way: what is stored must be what its checksum is of, and the memory of a program may change meanwhile, or not be there.
+    pub fn copy_by(&mut self, copy: Copy) {
+        self.copy = copy;
     }
 
     /// Writes all of these bytes at an offset.
@@ -123,7 +130,8 @@ impl SmallWriter {
             Ok(None) => Ok(Stored::Outgrown),
             Err(errno) => Err(errno),
         };
-        self.marker.end_change()?;
+        // What was done is there, whatever becomes of the lock.
+        let _ = self.marker.end_change();
         done
     }
 
@@ -169,8 +177,9 @@ impl SmallWriter {
         if self.place.position + room > self.most || end.is_none() {
             return Ok(Stored::Outgrown);
         }
-        // What is stored must be what the checksum is of: the program may change its memory meanwhile.
-        let bytes = bytes.to_vec();
+        let mut copy = Vec::new();
+        (self.copy)(bytes, &mut copy)?;
+        let bytes = copy;
         let position = self.place.position + HEADER_BYTES as u64;
         match pwrite(self.marker.file(), &bytes, position) {
             Ok(count) if count == bytes.len() => {}

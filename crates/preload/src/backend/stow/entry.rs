@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::settings::{self, Policy};
-use super::{Outcome, counting, number};
+use super::{Outcome, counting, memory, number};
 use crate::lock::{Held, Lock};
 use crate::mpi::meeting;
 use crate::own_descriptors;
@@ -187,7 +187,7 @@ impl Used {
                 let placement = self.placement();
                 let opened = Writer::open_counted(self.container.clone(), placement, tally);
                 let mut writer = opened.map_err(told)?;
-                writer.copy_first();
+                writer.copy_by(memory::copy);
                 counting::take_small(core::mem::take(&mut self.counted));
                 (self.small, self.is_large) = (None, true);
                 writer
@@ -205,7 +205,11 @@ impl Used {
             self.small = SmallWriter::open(&self.container, small_room()).map_err(told)?;
             self.is_large = self.small.is_none();
         }
-        Ok(self.small.as_mut())
+        let mut small = self.small.as_mut();
+        if let Some(small) = &mut small {
+            small.copy_by(memory::copy);
+        }
+        Ok(small)
     }
 
     /// Has a small file take something; returns where. `None` if it is not small, or not any more: the writer takes it.

@@ -3,7 +3,7 @@
 use libc::iovec;
 use rustix::io::Errno;
 
-use crate::sys;
+use crate::{mapped_files, sys};
 
 /// The smallest page there is: what has one byte of it has all of them.
 const PAGE_BYTES: usize = 4096;
@@ -40,10 +40,60 @@ pub fn can_be_read(piece: &iovec) -> bool {
     pages.map(|page| page.max(start & !7)).all(|byte| sys::read_at(byte) != Err(Errno::FAULT))
 }
 
+/// Copies what a program writes. Where it may be a mapped file, the kernel does, which says what is not there, also if somebody cuts the file at that moment.
+pub fn copy(bytes: &[u8], to: &mut Vec<u8>) -> Result<(), Errno> {
+    to.clear();
+    to.try_reserve(bytes.len()).map_err(|_| Errno::NOMEM)?;
+    if mapped_files::are_there() && is_copied_by_kernel(bytes, to)? {
+        return Ok(());
+    }
+    to.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// Returns false if the kernel does not do so here.
+fn is_copied_by_kernel(bytes: &[u8], to: &mut Vec<u8>) -> Result<bool, Errno> {
+    let length = bytes.len();
+    let from = iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: length };
+    let room = iovec { iov_base: to.as_mut_ptr().cast(), iov_len: length };
+    // SAFETY: there is room for all of it, and the kernel tells what it cannot read.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &room, 1, &from, 1, 0) };
+    match usize::try_from(copied) {
+        Ok(count) if count == length => {
+            // SAFETY: the kernel has written all of it.
+            unsafe { to.set_len(length) };
+            Ok(true)
+        }
+        Ok(_) => Err(Errno::FAULT),
+        Err(_) if sys::errno() == libc::EFAULT => Err(Errno::FAULT),
+        Err(_) => Ok(false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use core::ptr;
+
+    #[test]
+    fn what_the_kernel_copies_is_whole_or_told() {
+        let (bytes, mut copy) = (vec![7; 5 * PAGE_BYTES + 3], Vec::new());
+        copy.reserve(bytes.len());
+        assert_eq!(is_copied_by_kernel(&bytes, &mut copy), Ok(true));
+        assert_eq!(copy, bytes);
+        let file = rustix::fs::memfd_create(c"cut", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, 2 * PAGE_BYTES as u64).unwrap();
+        let (read, shared) = (rustix::mm::ProtFlags::READ, rustix::mm::MapFlags::SHARED);
+        // SAFETY: a mapping of our own, of which nobody but the kernel reads what is cut off.
+        unsafe {
+            let pages = rustix::mm::mmap(ptr::null_mut(), 2 * PAGE_BYTES, read, shared, &file, 0);
+            let pages = pages.unwrap();
+            rustix::fs::ftruncate(&file, PAGE_BYTES as u64).unwrap();
+            let cut = core::slice::from_raw_parts(pages.cast::<u8>(), 2 * PAGE_BYTES);
+            assert_eq!(is_copied_by_kernel(cut, &mut copy), Err(Errno::FAULT));
+            rustix::mm::munmap(pages, 2 * PAGE_BYTES).unwrap();
+        }
+    }
 
     #[test]
     fn memory_that_cannot_be_read_is_told() {

@@ -31,7 +31,7 @@ use crate::text::Text;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Bytes at the beginning of a file by which it is known.
-const KNOWN_BY: usize = 18;
+pub const KNOWN_BY: usize = 18;
 
 /// Returns whether a file that begins like this is a program or a shared library: elf(5), where `e_type` is ET_EXEC or ET_DYN.
 pub fn is_program(start: &[u8]) -> bool {

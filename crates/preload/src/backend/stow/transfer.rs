@@ -91,12 +91,13 @@ fn gathered<'a>(pieces: &[iovec]) -> Result<Cow<'a, [u8]>, c_int> {
     if let [piece] = pieces {
         return Ok(Cow::Borrowed(bytes(piece)));
     }
-    let mut all = Vec::new();
+    let (mut all, mut copy) = (Vec::new(), Vec::new());
     for piece in pieces {
         let piece = bytes(piece);
         let piece = piece.get(..piece.len().min(MOST - all.len())).unwrap_or(&[]);
-        all.try_reserve(piece.len()).map_err(|_| libc::ENOMEM)?;
-        all.extend_from_slice(piece);
+        memory::copy(piece, &mut copy).map_err(number)?;
+        all.try_reserve(copy.len()).map_err(|_| libc::ENOMEM)?;
+        all.extend_from_slice(&copy);
     }
     Ok(Cow::Owned(all))
 }
@@ -130,7 +131,10 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
         written?
     };
     if written.start == 0 {
-        entry.is_program = plain::is_program(bytes);
+        let (mut first, begin) = (Vec::new(), bytes.len().min(plain::KNOWN_BY));
+        // The program's memory may not be there any more.
+        let is_read = memory::copy(&bytes[..begin], &mut first).is_ok();
+        entry.is_program = is_read && plain::is_program(&first);
     }
     entry.touch();
     Ok((written.end - written.start) as usize)
