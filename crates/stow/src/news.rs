@@ -14,7 +14,7 @@ use crate::word::PAGE_BYTES;
 /// What was published on this node when somebody looked last.
 #[derive(Debug)]
 pub struct News {
-    /// `None` where other nodes may write, whose memory this one does not see, and of a small container.
+    /// `None` where other nodes may write, whose memory this one does not see.
     state: Option<File>,
     seen: Vec<u64>,
 }
@@ -23,11 +23,11 @@ impl News {
     /// Begins to watch a container.
     ///
     /// # Errors
-    /// If what its writers share cannot be opened.
+    /// If what its writers share cannot be opened, or the container is small: its writers share nothing yet.
     pub fn of(container: &Container) -> io::Result<Self> {
         // A small one has none that counts: somebody may have been killed who had begun to make it large.
         if container.is_small().unwrap_or(true) {
-            return Ok(News { state: None, seen: Vec::new() });
+            return Err(io::ErrorKind::NotFound.into());
         }
         let state = container.open_part(STATE)?;
         let is_only = is_of_one_node(&state) && container.open_part(&state_name(2)).is_err();
