@@ -132,7 +132,7 @@ impl<W: Write> PerfettoSink<'_, W> {
         waiting[..count].sort_by_key(|call| (call.start_ns, std::cmp::Reverse(call.end_ns)));
         for call in waiting.drain(..count) {
             self.put(&call);
-            // A call is a few bytes, and has the whole name of its file here.
+            // A call is a few bytes in the recording, and has the name of its file here.
             if self.buffer.len() >= BUFFER_BYTES {
                 self.flush()?;
             }

@@ -1,7 +1,7 @@
 //! Locks of a container: files that only its owner can open, so that nobody else can hold them, and waits that end.
 //!
 //! Whoever may read a file can lock it. Others may be let in to read marker, manifest, state and logs, so that none of these is locked
-//! by who writes, but for a log while a segment is appended.
+//! by who writes, but for a log while a segment is appended, and the marker of a small container, with another way where a reader is in the way (module `small::held`).
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

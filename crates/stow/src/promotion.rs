@@ -49,7 +49,7 @@ impl Promotion {
             return Ok(None);
         };
         let path = || container.path().join(MARKER);
-        marker.keep_others_out(container.directory()).attempt("write to", path())?;
+        marker.begin_change(container.directory()).attempt("write to", path())?;
         let Some(head) = marker.head().attempt("read", path())? else {
             if container.is_small_still(marker.file())? {
                 let why = "it is a small container without a head".into();
@@ -139,7 +139,9 @@ impl Promotion {
         if self.was_synced()
             && let Err(errno) = fsync(marker)
         {
-            // Nobody knows which version the disk has: what was durable is in the marker as well as in the logs, and stays in both. The next sync has to make all of it durable.
+            // Nobody knows which version the disk has: what was durable is in the marker as well as in the logs, and stays in both. The next sync has to make all of it durable;
+            // the system takes what it could not write for written, unless it is written again.
+            let _ = pwrite(marker, version.as_bytes(), VERSION_AT);
             let _ = fchmod(marker, Mode::from_raw_mode(UNSYNCED_MARKER));
             return Err(errno).attempt("make durable", path());
         }

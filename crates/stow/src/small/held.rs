@@ -95,11 +95,6 @@ impl Held {
         }
     }
 
-    /// Keeps all others from changing it, until it is dropped.
-    pub(crate) fn keep_others_out(&mut self, directory: &Directory) -> Result<(), Errno> {
-        self.begin_change(directory)
-    }
-
     pub(crate) fn file(&self) -> &File {
         &self.marker
     }
@@ -150,8 +145,8 @@ impl Held {
         is_locked(&self.marker, Hold::Alone, WRITERS_AND_ALL_WRITE)
     }
 
-    /// Waits until nobody else changes it, and keeps all others from it.
-    pub(super) fn begin_change(&mut self, directory: &Directory) -> Result<(), Errno> {
+    /// Waits until nobody else changes it, and keeps all others from it until this ends or it is dropped.
+    pub(crate) fn begin_change(&mut self, directory: &Directory) -> Result<(), Errno> {
         wait_for(|| {
             Ok(is_locked(&self.marker, Hold::Alone, CHANGE)?
                 || is_shared(&self.marker, CHANGE)? && self.is_changed_by_own(directory)?)
@@ -301,4 +296,38 @@ pub fn void(held: &Held, position: u64) -> Result<(), Errno> {
     let entry = SmallEntry { kind: EntryKind::Void, ..entry.ok_or(Errno::IO)? };
     pwrite(&held.marker, &entry.encode(position), position)?;
     fdatasync(&held.marker)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Placement, Target, Writer};
+
+    /// The mode of a large one's says whether it was ever made durable.
+    #[test]
+    fn only_the_marker_of_a_small_one_is_made_writable() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("it"), folder.path().join("target"));
+        std::fs::create_dir(&target).unwrap();
+        let targets = [Target { name: "target".into(), path: target }];
+        let parent = Directory::open(folder.path()).unwrap();
+        let mut anchor = |it: &Directory| it.create("anchor", OFlags::WRONLY, 0o600).map(drop);
+        let name = std::ffi::OsStr::new("it");
+        let made = Container::create_small(parent, name, &targets, 4096, &mut anchor).unwrap();
+        let (container, writer) = made.unwrap();
+        drop(writer);
+        let marker = path.join(MARKER);
+        let mode = || std::fs::metadata(&marker).unwrap().permissions().mode() & 0o777;
+        std::fs::set_permissions(&marker, std::fs::Permissions::from_mode(0o400)).unwrap();
+        assert!(is_made_writable(container.directory()).unwrap());
+        assert_eq!(mode(), PRIVATE_FILE);
+        let container = Arc::new(container);
+        drop(Writer::open(container.clone(), Placement::Striped).unwrap());
+        assert_eq!(mode(), 0o400, "nothing of it was made durable");
+        assert!(!is_made_writable(container.directory()).unwrap());
+        assert_eq!(mode(), 0o400);
+    }
 }

@@ -1,6 +1,7 @@
 //! Whether what a program calls its memory is there: the kernel says EFAULT where it is not.
 
 use libc::iovec;
+use plimsoll_stow::copied;
 use rustix::io::Errno;
 
 use crate::{mapped_files, sys};
@@ -30,30 +31,30 @@ pub fn can_be_written(start: usize, length: usize) -> bool {
 }
 
 /// Returns whether the kernel can read memory: before it is read here, where that would be the program's end.
-pub fn can_be_read(piece: &iovec) -> bool {
-    let start = piece.iov_base.addr();
-    let Some(last) = piece.iov_len.checked_sub(1).and_then(|it| start.checked_add(it)) else {
-        return piece.iov_len == 0;
-    };
+fn can_be_read(bytes: &[u8]) -> bool {
+    let start = bytes.as_ptr().addr();
+    let Some(last) = bytes.len().checked_sub(1).map(|it| start + it) else { return true };
     let first_of_page = |byte: usize| byte & !(PAGE_BYTES - 1);
     let pages = (first_of_page(start)..=last).step_by(PAGE_BYTES);
     pages.map(|page| page.max(start & !7)).all(|byte| sys::read_at(byte) != Err(Errno::FAULT))
 }
 
-/// Copies what a program writes. Where it may be a mapped file, the kernel does, which says what is not there, also if somebody cuts the file at that moment.
+/// Copies what a program writes, or says that it is not there. Where it may be a mapped file, the kernel does so, which also notices if somebody cuts the file at that moment; it takes longer.
 pub fn copy(bytes: &[u8], to: &mut Vec<u8>) -> Result<(), Errno> {
-    to.clear();
-    to.try_reserve(bytes.len()).map_err(|_| Errno::NOMEM)?;
     if mapped_files::are_there() && is_copied_by_kernel(bytes, to)? {
         return Ok(());
     }
-    to.extend_from_slice(bytes);
-    Ok(())
+    if !can_be_read(bytes) {
+        return Err(Errno::FAULT);
+    }
+    copied(bytes, to)
 }
 
 /// Returns false if the kernel does not do so here.
 fn is_copied_by_kernel(bytes: &[u8], to: &mut Vec<u8>) -> Result<bool, Errno> {
     let length = bytes.len();
+    to.clear();
+    to.try_reserve(length).map_err(|_| Errno::NOMEM)?;
     let from = iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: length };
     let room = iovec { iov_base: to.as_mut_ptr().cast(), iov_len: length };
     // SAFETY: there is room for all of it, and the kernel tells what it cannot read.
@@ -78,7 +79,6 @@ mod tests {
     #[test]
     fn what_the_kernel_copies_is_whole_or_told() {
         let (bytes, mut copy) = (vec![7; 5 * PAGE_BYTES + 3], Vec::new());
-        copy.reserve(bytes.len());
         assert_eq!(is_copied_by_kernel(&bytes, &mut copy), Ok(true));
         assert_eq!(copy, bytes);
         let file = rustix::fs::memfd_create(c"cut", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
@@ -97,8 +97,9 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_read_is_told() {
+        // SAFETY: nobody but the kernel reads it.
         let piece =
-            |start: *const u8, length| iovec { iov_base: start.cast_mut().cast(), iov_len: length };
+            |start: *const u8, length| unsafe { core::slice::from_raw_parts(start, length) };
         let flags = rustix::mm::MapFlags::PRIVATE;
         // SAFETY: pages of our own, of which the second is not to be read.
         let pages = unsafe {
@@ -117,9 +118,9 @@ mod tests {
             (5, PAGE_BYTES, false),
             (3, 0, true),
         ] {
-            assert_eq!(can_be_read(&piece(pages.wrapping_add(from), length)), can_be, "{from}");
+            assert_eq!(can_be_read(piece(pages.wrapping_add(from), length)), can_be, "{from}");
         }
-        assert!(!can_be_read(&piece(ptr::without_provenance(8), 1)));
+        assert!(!can_be_read(piece(ptr::without_provenance(8), 1)));
         // SAFETY: as they were made.
         unsafe { rustix::mm::munmap(pages.cast(), 2 * PAGE_BYTES).unwrap() };
     }

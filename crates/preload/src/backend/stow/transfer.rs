@@ -68,9 +68,6 @@ pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outco
     if !writes {
         return read(entry, fd, pieces, length.min(MOST), offset);
     }
-    if !pieces.iter().all(memory::can_be_read) {
-        return Err(libc::EFAULT);
-    }
     let appends = flags.contains(OFlags::APPEND) || request.flags & APPENDS != 0;
     let written = write(entry, fd, &gathered(pieces)?, offset, appends)?;
     if flags.contains(OFlags::DSYNC) || request.flags & (DATA_DURABLE | DURABLE) != 0 {
