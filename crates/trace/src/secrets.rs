@@ -147,11 +147,13 @@ enum Before {
 
 impl Before {
     fn of(argument: &[u8]) -> Self {
-        let is_option = argument.starts_with(b"-") && !argument.contains(&b'=');
+        // Some programs take `--password= VALUE`.
+        let name = argument.strip_suffix(b"=").unwrap_or(argument);
+        let is_option = name.starts_with(b"-") && !name.contains(&b'=');
         if USER_OPTIONS.contains(&argument) {
             return Before::UserOption;
         }
-        let is_secret = is_option && is_telling(argument) || is_key_of_a_setting(argument);
+        let is_secret = is_option && is_telling(name) || is_key_of_a_setting(argument);
         if is_secret { Before::SecretOption } else { Before::Other }
     }
 }

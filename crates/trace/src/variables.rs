@@ -85,8 +85,8 @@ pub const RANKS: [&str; 6] = [
     "MPI_LOCALRANKID",
 ];
 
-/// Where launchers tell the number of ranks.
-pub const SIZES: [&str; 4] = [OPEN_MPI_SIZE, "PMI_SIZE", "SLURM_NTASKS", "PALS_SIZE"];
+/// Where launchers that no batch system stands behind tell the number of ranks: Open MPI's, and those of PMI (MPICH, Intel MPI).
+pub const SIZES: [&str; 2] = [OPEN_MPI_SIZE, "PMI_SIZE"];
 
 /// Where mpirun of Open MPI tells the number of processes of the job.
 pub const OPEN_MPI_SIZE: &str = "OMPI_COMM_WORLD_SIZE";

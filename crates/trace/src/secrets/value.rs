@@ -29,6 +29,9 @@ pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key
     if let Some(length) = of_name.and_then(|quote| closing_quote(value, quote, false)) {
         return length;
     }
+    if let Some(length) = to_end_with_blanks(value, ends) {
+        return length;
+    }
     let first = word_length(value, 0, ends);
     let is_scheme =
         |it: &&[u8]| value.get(..first).is_some_and(|word| word.eq_ignore_ascii_case(it));
@@ -38,6 +41,12 @@ pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key
     } else {
         first
     }
+}
+
+/// Returns where the text of an element, or a value within a connection string, ends: blanks are part of it.
+fn to_end_with_blanks(value: &[u8], ends: &[u8]) -> Option<usize> {
+    let has_blanks = matches!(ends, b"<" | b";");
+    value.iter().position(|byte| ends.contains(byte)).filter(|_| has_blanks)
 }
 
 /// Returns the quotation mark before this place.
@@ -60,7 +69,10 @@ fn closing_quote(text: &[u8], quote: u8, is_escaped: bool) -> Option<usize> {
 /// Returns how much of a word follows directly behind a quotation mark, as shells join them.
 fn adjacent(value: &[u8], quote: usize, ends: &[u8]) -> usize {
     let next = value.get(quote + 1).copied().unwrap_or(b' ');
-    if next.is_ascii_whitespace() || b",;&)}]>:#\\<".contains(&next) || ends.contains(&next) {
+    // Behind the other one, in JSON within a script, a backslash belongs to what comes next.
+    let is_joined = next == b'\\' && value.get(quote) == Some(&b'\'');
+    let is_over = b",;&)}]>:#\\<".contains(&next) && !is_joined;
+    if next.is_ascii_whitespace() || is_over || ends.contains(&next) {
         return 0;
     }
     word_length(value, quote + 1, ends) - quote
