@@ -294,13 +294,14 @@ impl Member {
             self.on_their_way = seen;
             return Err(error);
         }
+        let looked_ns = now_ns();
         // Not under the lock: the system is asked.
         seen.iter_mut().for_each(|(lease, seen)| *seen = durable(lease));
         let mut ended = std::mem::take(&mut self.ended);
         ended.clear();
         let saw = self.locked(|leases, words, now_ns| {
             let known = seen.iter().filter_map(|(lease, seen)| Some((lease.id, (*seen)?)));
-            leases.saw_all(words, now_ns, known, |end| ended.push(end));
+            leases.saw_all(words, looked_ns, now_ns, known, |end| ended.push(end));
         });
         let has_freed = seen.iter().any(|(_, seen)| *seen == Some(Seen::Durable));
         (self.on_their_way, self.ended) = (seen, ended);

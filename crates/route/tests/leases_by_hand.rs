@@ -237,6 +237,23 @@ fn nothing_in_the_table_is_believed() {
     }
 }
 
+/// Whoever looks may have to wait for a processor before it can tell what it saw.
+#[test]
+fn a_look_that_is_told_late_makes_no_target_slow() {
+    let window_after = |told_ns: u64| {
+        let mut table = Table::for_writers(1, 2, 8);
+        let holder = table.join(0);
+        let lease = table.reserve(0, holder).unwrap();
+        assert!(table.write(lease.id, lease.length_bytes));
+        table.leases.seal(&table.words, 0, lease.id).unwrap();
+        let pending = [(lease.id, Seen::Pending)];
+        table.leases.saw_all(&table.words, 10 * MS, told_ns, pending, |_| panic!("it is pending"));
+        table.leases.saw(&table.words, 500 * MS, lease.id, Seen::Durable).unwrap();
+        table.leases.policy().window_bytes(lease.lane)
+    };
+    assert_eq!(window_after(400 * MS), window_after(10 * MS));
+}
+
 #[test]
 fn a_table_has_bounds() {
     for (lanes, holders, leases) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1025, 1, 1), (1, 1, 8193)] {

@@ -50,14 +50,15 @@ impl<P: KeptPlacement> Leases<P> {
         seen: Seen,
     ) -> Option<Ended> {
         let mut ended = None;
-        self.saw_all(words, now_ns, [(id, seen)], |end| ended = Some(end));
+        self.saw_all(words, now_ns, now_ns, [(id, seen)], |end| ended = Some(end));
         ended
     }
 
-    /// The same for many leases.
+    /// The same for many leases, at which somebody began to look at `looked_ns`: what was not durable was not at that time. It may be by now, if other programs had the processor meanwhile.
     pub fn saw_all<W: Word>(
         &mut self,
         words: &[W],
+        looked_ns: u64,
         now_ns: u64,
         all: impl IntoIterator<Item = (LeaseId, Seen)>,
         mut ended: impl FnMut(Ended),
@@ -77,7 +78,7 @@ impl<P: KeptPlacement> Leases<P> {
                 Seen::Durable => {
                     self.durable_record(words, record).into_iter().for_each(&mut ended);
                 }
-                Seen::Pending => self.pending_record(&record),
+                Seen::Pending => self.pending_record(&record, looked_ns),
             }
         }
         if is_loaded {
@@ -125,16 +126,16 @@ impl<P: KeptPlacement> Leases<P> {
         }
     }
 
-    fn pending_record<W: Word>(&mut self, record: &LeaseRecord<'_, W>) {
-        let now_ns = self.totals.now_ns;
-        let age_ns = now_ns.saturating_sub(record.started_ns());
+    fn pending_record<W: Word>(&mut self, record: &LeaseRecord<'_, W>, looked_ns: u64) {
+        let age_ns = looked_ns.saturating_sub(record.started_ns());
         let timing = self.timing(record, age_ns);
         let before = record.reactions();
         let after = self.ask(|policy, lanes| policy.overdue(timing, before, lanes));
         if after != before {
             record.set_reactions(after);
         }
-        record.set_pending(now_ns);
+        // Who looked earlier may tell it later.
+        record.set_pending(looked_ns.max(record.pending_ns()));
     }
 
     /// Seals what nobody has written to for a while, so that it gets on its way and makes room.
