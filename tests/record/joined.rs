@@ -30,6 +30,9 @@ fn launch_by(mut shell: Command, folder: &Path, run: &str, around: &str) -> Outc
     shell.output().unwrap().into()
 }
 
+/// A script between a launcher and its rank.
+const SCRIPT: &str = "sh -c '\"$@\"; exit $?' script";
+
 /// Asserts that the recording has what three ranks of the first run did, and nothing of the second.
 fn assert_only_first(folder: &Path) {
     let recorded = processes(&folder.join("rec"));
@@ -40,7 +43,7 @@ fn assert_only_first(folder: &Path) {
 /// Ranks 1 and 2 of the second run wrote into the first one's recording, while rank 0 was refused.
 #[test]
 fn all_ranks_of_the_next_run_are_refused() {
-    for around in ["", "sh -c '\"$@\"; exit $?' script"] {
+    for around in ["", SCRIPT] {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let first = launch(folder.path(), "first", around);
         assert_eq!(first.status, Some(0), "{}", first.stderr);
@@ -120,12 +123,15 @@ fn ranks_in_containers_of_their_own_are_one_run_and_the_next_run_is_another() {
     if in_container().is_none() {
         return;
     }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    for (run, status) in [("first", 0), ("first", 2), ("second", 2)] {
-        let outcome = launch(folder.path(), run, CONTAINER);
-        assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+    // A script that is the first process of a container is no launcher: it is a rank itself.
+    for around in [CONTAINER.to_string(), format!("{CONTAINER} {SCRIPT}")] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for (run, status) in [("first", 0), ("first", 2), ("second", 2)] {
+            let outcome = launch(folder.path(), run, &around);
+            assert_eq!(outcome.status, Some(status), "{}", outcome.stderr);
+        }
+        assert_only_first(folder.path());
     }
-    assert_only_first(folder.path());
 }
 
 /// The new ranks of a run that has more of them were taken into the first one's recording.
@@ -144,6 +150,55 @@ fn a_run_of_more_ranks_is_another_run() {
         }
         assert_only_first(folder.path());
     }
+}
+
+/// Returns a shell on another node, as far as that matters here: its host has another name.
+fn on_node(name: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--uts", "sh", "-c", "hostname $0; exec \"$@\""]);
+    command.args([name, "sh"]);
+    command
+}
+
+/// Rank 0 was refused where one of another node was there before it; and the new ranks of another node's next run, which has more, were taken in.
+#[test]
+fn ranks_of_several_nodes_are_one_run_in_whichever_order_they_come() {
+    if in_container().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (node, ranks, size, status) in
+        [("one", "1 2", "3", 0), ("two", "0", "3", 0), ("three", "0 1 2 3 4", "5", 2)]
+    {
+        let mut shell = on_node(node);
+        shell.env("ranks", ranks).env("PMI_SIZE", size);
+        let outcome = launch_by(shell, folder.path(), "first", "");
+        assert_eq!(outcome.status, Some(status), "{node}: {}", outcome.stderr);
+    }
+    assert_only_first(folder.path());
+}
+
+/// The attack: whoever may rename a recording of a batch job gives it the name that the job's next one is to have.
+#[test]
+fn a_recording_that_was_given_another_name_takes_no_more() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let recorded = |name: &str, script: &str| -> Outcome {
+        let mut command = record(&place(name));
+        command.env("SLURM_JOB_ID", "7").current_dir(folder.path());
+        command.args(["--", "sh", "-c", script]).output().unwrap().into()
+    };
+    let first = recorded("one", "echo 1 >> first");
+    assert_eq!(first.status, Some(0), "{}", first.stderr);
+    let again = recorded("one", "echo 1 >> first");
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    std::fs::rename(place("one"), place("two")).unwrap();
+    let second = recorded("two", "echo 1 >> second");
+    assert_eq!(second.status, Some(2), "{}", second.stderr);
+    assert!(second.stderr.contains("holds another recording"), "{}", second.stderr);
+    let recorded = processes(&place("two"));
+    assert_eq!(calls(&recorded, Op::Write, "/first"), (2, 4));
+    assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
 }
 
 /// A launcher's number of a run says nothing where it comes again and nobody sees the launcher.

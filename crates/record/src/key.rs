@@ -47,7 +47,7 @@ pub fn of_this_run() -> Option<String> {
 }
 
 fn of_seen_launcher() -> Option<String> {
-    rank().and_then(|_| of_launcher(launcher()))
+    rank().and_then(|_| of_launcher(launcher()?))
 }
 
 fn of_ranks() -> String {
@@ -58,13 +58,13 @@ fn of_ranks() -> String {
 /// Returns whether nothing tells this run of a launcher from others: not a number of the batch system's, nor the launcher, which is in none of its ranks' containers.
 pub fn is_of_unseen_launcher() -> bool {
     let is_batch = variables::BATCH_JOBS.iter().any(|it| is_set(it));
-    rank().is_some() && !is_batch && of_launcher(launcher()).is_none()
+    rank().is_some() && !is_batch && launcher().and_then(of_launcher).is_none()
 }
 
 /// Returns who launched this rank, if that can be told for sure. Launchers number their runs by their own number and the node's name, both of which come again in containers.
 pub fn launcher_of_numbered_run() -> Option<String> {
     rank().filter(|_| variables::LAUNCHER_RUNS.iter().any(|it| is_set(it)))?;
-    let launcher = launcher();
+    let launcher = launcher()?;
     // Of other users' processes, as one that makes a container, nobody knows whether they are ranks.
     let is_known = fs::read(format!("/proc/{launcher}/environ")).is_ok_and(|it| !it.is_empty());
     of_launcher(launcher).filter(|_| is_known)
@@ -96,17 +96,18 @@ fn of_launcher(process: u32) -> Option<String> {
 /// How many scripts may stand between a launcher and its rank.
 const SCRIPTS_MAX: usize = 32;
 
-/// Returns the launcher of this rank: the nearest process above it that is no rank itself. Scripts in between are.
-fn launcher() -> u32 {
+/// Returns the launcher of this rank: the nearest process above it that is no rank itself. Scripts in between are; one whose parent is not in this container has its launcher elsewhere.
+fn launcher() -> Option<u32> {
     let mut process = parent_id();
     for _ in 0..SCRIPTS_MAX {
         let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         let mut set = environment.split(|byte| *byte == 0);
-        let is_rank = |it: &[u8]| variables::RANKS.iter().any(|name| names(it, name));
-        let Some(parent) = set.any(is_rank).then(|| parent_of(process)).flatten() else { break };
-        process = parent;
+        if !set.any(|it| variables::RANKS.iter().any(|name| names(it, name))) {
+            break;
+        }
+        process = parent_of(process)?;
     }
-    process
+    Some(process)
 }
 
 /// Whether this is a variable of that name, with a value.

@@ -34,7 +34,8 @@ pub(crate) fn join(
     // Nobody else has that of one that was not launched with others.
     let key = key::of_this_run().unwrap_or_else(|| id.clone());
     let mode = if is_shared { 0o644 } else { 0o600 };
-    match publish(directory, NAME, &text(&id, &key, program, arguments), mode) {
+    let text = text(directory, &id, &key, &shown(program, arguments));
+    match publish(directory, NAME, &text, mode) {
         Ok(()) => {
             // For those who come later to be told from it.
             let _ = is_of_same_run(directory);
@@ -96,9 +97,23 @@ fn values(directory: &Directory, word: &str) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
-fn text(id: &str, key: &str, program: &OsStr, arguments: &[OsString]) -> String {
-    let (host, command) = (host(), shown(program, arguments));
-    format!("{FIRST_LINE}\n{ID}{id}\nrun {key}\n{HOST}{host}\n{COMMAND}{command}\n")
+fn text(directory: &Directory, id: &str, key: &str, command: &str) -> String {
+    let (host, name, ranks) = (host(), name_of(directory), ranks());
+    format!(
+        "{FIRST_LINE}\n{ID}{id}\nrun {key}\n{HOST}{host}\n{RANKS}{ranks}\n{CALLED}{name}\n{COMMAND}{command}\n"
+    )
+}
+
+/// Returns what the directory is called, in one line; nothing where that cannot be told.
+fn name_of(directory: &Directory) -> String {
+    let whole = directory.again().and_then(Directory::with_whole_path);
+    let name = whole.ok().and_then(|it| it.path().file_name().map(|it| format!("{it:?}")));
+    name.unwrap_or_default()
+}
+
+/// Returns the number of ranks, in words if nobody tells it.
+fn ranks() -> String {
+    key::ranks().map_or_else(|| "unknown".into(), |it| it.to_string())
 }
 
 /// Returns a command as it is shown, in one line.
@@ -116,8 +131,10 @@ fn shown(program: &OsStr, arguments: &[OsString]) -> String {
     words
 }
 
-/// What lines of the host that began it, and of the command, begin with.
+/// What lines begin with: of the host that began it, the number of ranks, what its directory was called, and the command.
 const HOST: &str = "host ";
+const RANKS: &str = "ranks ";
+const CALLED: &str = "called ";
 const COMMAND: &str = "command ";
 
 /// A recording takes processes of its own run: the same job, a `record` inside a `record`, or
@@ -136,6 +153,11 @@ fn may_join(
     }
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
+    // One that was given another name may be that of another run of the same job, and somebody else may have done so.
+    let (called, name) = (text.lines().find_map(|it| it.strip_prefix(CALLED)), name_of(directory));
+    if called.is_some_and(|it| !it.is_empty() && !name.is_empty() && it != name) {
+        return another();
+    }
     if has("run ", key) {
         // Of runs without a number of their own or of ranks, the command tells some apart.
         let is_told = key::job().is_some() && key::ranks().is_some() || has(COMMAND, command);
@@ -143,14 +165,15 @@ fn may_join(
         return if is_alike && is_of_same_run(directory) { Ok(()) } else { another() };
     }
     // On this node, it would have the same launcher.
-    let is_of_other_node = !has(HOST, &host()) && has(COMMAND, command) && is_young(directory);
-    let is_later_rank = key::job().is_none() && key::rank().is_some_and(|it| it > 0);
+    let is_alike = has(COMMAND, command) && has(RANKS, &ranks());
+    let is_of_other_node = !has(HOST, &host()) && is_alike && is_young(directory);
+    let is_rank = key::job().is_none() && key::rank().is_some();
     // A rank that is there already is of a run before, unless it is this node's.
     let is_joined = || match is_new_rank(directory) {
         true => is_launcher_of_this_node(directory, key),
         false => has_launcher_of_this_node(directory, key),
     };
-    if is_later_rank && is_of_other_node && is_joined() { Ok(()) } else { another() }
+    if is_rank && is_of_other_node && is_joined() { Ok(()) } else { another() }
 }
 
 /// Whether this is the marker of the recording that this process is part of itself, which has an id unless somebody asked for it by variables alone.
@@ -174,7 +197,7 @@ fn is_of_same_run(directory: &Directory) -> bool {
     is_new || !is_unseen
 }
 
-/// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs.
+/// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs, or is not seen.
 fn is_new_rank(directory: &Directory) -> bool {
     let name = |rank: u32| format!("{NAME}.rank.{rank}");
     key::rank().is_none_or(|rank| directory.create(name(rank), OFlags::WRONLY, 0o600).is_ok())
