@@ -1,9 +1,11 @@
 //! `plimsoll stow mount` of containers that somebody forged.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_stow::{Container, ListedLog, Placement, Target, Writer};
 
@@ -48,26 +50,54 @@ fn a_container_cannot_take_all_descriptors_by_growing() {
     assert!(fs::read(view.at("box")).unwrap() == bytes);
 }
 
+/// Makes a container of many records, without an index.
+fn with_records(place: &Place, name: &str, records: u64) {
+    fs::create_dir_all(place.path().join("data")).unwrap();
+    fs::write(place.path().join("data/plain"), "words").unwrap();
+    let target = Target { name: "ost0".into(), path: place.storage.targets[0].clone() };
+    let path = place.path().join("data").join(name);
+    let container = Arc::new(Container::create(&path, &[target]).unwrap());
+    let mut writer = Writer::open(container, Placement::Striped).unwrap();
+    // Not side by side, so that each is a record of its own.
+    (0..records).for_each(|number| writer.write_at(b"x", number * 2).unwrap());
+    writer.close().unwrap();
+    fs::remove_file(path.join("index")).unwrap();
+}
+
 /// The attack: a container of so many records that to put them in order takes more memory than the server may have.
 #[test]
 fn a_container_of_too_many_records_does_not_end_the_server() {
     let place = Place::new(1);
-    fs::create_dir(place.path().join("data")).unwrap();
-    fs::write(place.path().join("data/plain"), "words").unwrap();
-    let target = Target { name: "ost0".into(), path: place.storage.targets[0].clone() };
-    let path = place.path().join("data/gift");
-    let container = Arc::new(Container::create(&path, &[target]).unwrap());
-    let mut writer = Writer::open(container, Placement::Striped).unwrap();
-    // Not side by side, so that each is a record of its own.
-    (0..400_000).for_each(|number| writer.write_at(b"x", number * 2).unwrap());
-    writer.close().unwrap();
-    fs::remove_file(path.join("index")).unwrap();
+    with_records(&place, "gift", 400_000);
     let mut command = binary();
     command.env("PLIMSOLL_MEMORY", "400MiB");
     let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
     let too_large = Some(rustix::io::Errno::FBIG.raw_os_error());
     assert_eq!(fs::metadata(view.at("gift")).unwrap_err().raw_os_error(), too_large);
     assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
+}
+
+/// The attack: containers of which each takes less memory than one may, and all together more than the server has.
+#[test]
+fn many_containers_take_no_more_than_the_server_has() {
+    let place = Place::new(1);
+    with_records(&place, "gift0", 80_000);
+    let copied = shell(place.path(), "for n in $(seq 39); do cp -a data/gift0 data/gift$n; done");
+    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "400MiB");
+    let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
+    let open = |number: u32| File::open(view.at(&format!("gift{number}")));
+    let opened: Vec<io::Result<File>> = (0..40).map(open).collect();
+    let too_large = Some(rustix::io::Errno::FBIG.raw_os_error());
+    assert!(opened[0].is_ok(), "{:?}", opened[0]);
+    assert_eq!(opened[39].as_ref().unwrap_err().raw_os_error(), too_large);
+    assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
+    drop(opened);
+    // The kernel tells the server of it a moment later.
+    while open(39).is_err() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The attack: a container whose logs are in the mount itself, by whatever name, from the beginning or once it was looked at.

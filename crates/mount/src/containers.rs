@@ -1,7 +1,7 @@
 //! Containers that are open, and those that were looked at last.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -30,18 +30,21 @@ const MANY_LOGS: usize = 64;
 const RECENT_PART: u64 = 4;
 const LOGS_PART: u64 = 2;
 
-/// The part of the server's memory that reading one container takes at most: putting it in order takes as much again, and the server goes on for the others.
+/// Parts of the server's memory: what reading one container takes at most, as putting it in order takes as much again and the server goes on for the others; what all take together that are open; and
+/// what one takes at most that is opened while others are.
 const MEMORY_PART: u64 = 8;
+const MEMORY_OF_ALL_PART: u64 = 2;
+const MEMORY_BESIDE_OTHERS_PART: u64 = 64;
 
 /// Opens containers.
 #[derive(Debug)]
 pub struct Containers {
     targets: Vec<Target>,
     logs_max: usize,
-    memory_max: u64,
+    memory: u64,
     known: Mutex<Known>,
-    /// Held by who opens a container of many logs: one at a time, so that several take no more descriptors than there are.
-    opening_many: Mutex<()>,
+    /// Held by who opens a container of many logs or records: one at a time, so that several take no more descriptors and no more memory than there are.
+    opening_large: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +76,8 @@ pub struct Cached {
 pub struct OpenContainer {
     container: Arc<Container>,
     reader: RwLock<Reader>,
+    /// What the reader takes, about, as of the last look.
+    memory: AtomicU64,
     /// What the kernel may have in its cache.
     cached: Mutex<Option<Cached>>,
     /// Whether anybody has opened it to read through the kernel's cache, and may get there what others have read.
@@ -95,9 +100,9 @@ impl Containers {
         let part = |part: u64| usize::try_from(all / part).unwrap_or(usize::MAX);
         let descriptors_max = part(RECENT_PART);
         let known = Mutex::new(Known { descriptors_max, ..Known::default() });
-        let (logs_max, opening_many) = (part(LOGS_PART), Mutex::default());
-        let memory_max = memory.map_or(u64::MAX, |it| it as u64 / MEMORY_PART);
-        Containers { targets, logs_max, memory_max, known, opening_many }
+        let (logs_max, opening_large) = (part(LOGS_PART), Mutex::default());
+        let memory = memory.map_or(u64::MAX, |it| it as u64);
+        Containers { targets, logs_max, memory, known, opening_large }
     }
 
     /// Returns what is in a container by now.
@@ -108,7 +113,8 @@ impl Containers {
         let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
         // It is held open, so that no other can have its number.
         let identity = identity_of(&facts);
-        if let Some(known) = self.known().of(identity) {
+        let known = self.known().of(identity);
+        if let Some(known) = known {
             known.refresh()?;
             return Ok(known);
         }
@@ -129,20 +135,60 @@ impl Containers {
     }
 
     fn open(&self, directory: Directory) -> Result<OpenContainer, StowError> {
+        let again = directory.again().map_err(|cause| StowError::System {
+            what: "open",
+            path: directory.path().into(),
+            cause,
+        })?;
+        let beside_others = self.memory / MEMORY_BESIDE_OTHERS_PART;
+        let opened = self.open_within(again, beside_others.min(self.memory_left()));
+        match opened {
+            Err(error) if error.errno() == rustix::io::Errno::FBIG => {
+                let _alone = self.open_alone();
+                self.open_within(directory, (self.memory / MEMORY_PART).min(self.memory_left()))
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_within(&self, directory: Directory, memory: u64) -> Result<OpenContainer, StowError> {
         let container = Container::open_in(directory, &self.targets)?.within_limits();
-        let memory = container.memory_max().min(self.memory_max);
+        let memory = container.memory_max().min(memory);
         let container = Arc::new(container.within_memory(memory).within_logs(self.logs_max));
         let logs = container.logs()?;
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
-        let one_at_a_time = (logs.len() > MANY_LOGS)
-            .then(|| self.opening_many.lock().unwrap_or_else(PoisonError::into_inner));
+        let alone = (logs.len() > MANY_LOGS).then(|| self.open_alone());
         let reader = Reader::open(container.clone())?;
-        drop(one_at_a_time);
+        drop(alone);
         // Where the notes cannot be asked, somebody may just be hiding them.
         let is_original = is_surely_original(&container)?;
+        let memory = AtomicU64::new(reader.memory());
         let (reader, cached) = (RwLock::new(reader), Mutex::default());
         let is_for_cache = AtomicBool::new(false);
-        Ok(OpenContainer { container, reader, cached, is_for_cache, descriptors, is_original })
+        Ok(OpenContainer {
+            container,
+            reader,
+            memory,
+            cached,
+            is_for_cache,
+            descriptors,
+            is_original,
+        })
+    }
+
+    fn open_alone(&self) -> MutexGuard<'_, ()> {
+        self.opening_large.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what those that are open leave of the memory of all. Those that nobody uses are closed first if that is little.
+    fn memory_left(&self) -> u64 {
+        let mut known = self.known();
+        let left =
+            |known: &Known| (self.memory / MEMORY_OF_ALL_PART).saturating_sub(known.memory());
+        if left(&known) < self.memory / MEMORY_PART {
+            known.recent.clear();
+        }
+        left(&known)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -151,6 +197,12 @@ impl Containers {
 }
 
 impl Known {
+    /// Returns what all that are open take, about.
+    fn memory(&self) -> u64 {
+        let open = self.open.values().filter_map(Weak::upgrade);
+        open.map(|it| it.memory.load(Ordering::Relaxed)).sum()
+    }
+
     /// Returns a container that is open.
     fn of(&mut self, identity: Identity) -> Option<Arc<OpenContainer>> {
         let open = self.open.get(&identity)?.upgrade()?;
@@ -190,7 +242,9 @@ impl OpenContainer {
     /// If that cannot be told.
     pub fn refresh(&self) -> Result<(), Errno> {
         let mut reader = self.reader.write().unwrap_or_else(PoisonError::into_inner);
-        reader.refresh().map_err(|it| errno::of_container(&it))
+        let refreshed = reader.refresh().map_err(|it| errno::of_container(&it));
+        self.memory.store(reader.memory(), Ordering::Relaxed);
+        refreshed
     }
 
     /// Returns its reader.

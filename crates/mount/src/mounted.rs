@@ -19,8 +19,13 @@ use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
 use crate::view::View;
 
-/// How many requests are answered at once: one that waits for a slow target holds up no other.
+/// How many requests are answered at once: one that waits for a slow target holds up no other. Fewer where their memory would be more than a part of all.
 const THREADS: usize = 16;
+const THREADS_MIN: usize = 2;
+const THREADS_PART: usize = 4;
+
+/// What fuser keeps for the requests of one of them.
+const THREAD_BYTES: usize = 16 << 20;
 
 /// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
 const READ_AHEAD_KIB: u32 = 4096;
@@ -107,6 +112,9 @@ pub fn mount(
         return Err(MountError::Inside { path: root.path().into(), point });
     }
     require_free(&free).map_err(refused)?;
+    let threads =
+        memory.map_or(THREADS, |it| (it / THREADS_PART / THREAD_BYTES).clamp(THREADS_MIN, THREADS));
+    let memory = memory.map(|it| it.saturating_sub(threads * THREAD_BYTES));
     let containers = Arc::new(Containers::new(targets, memory));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
@@ -115,7 +123,7 @@ pub fn mount(
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
     enter_no_view();
-    let session = Session::new(FileSystem::new(view), &point, &config()).map_err(refused)?;
+    let session = Session::new(FileSystem::new(view), &point, &config(threads)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
     match mounted.mount_number() {
@@ -173,7 +181,7 @@ impl Mounted {
     }
 }
 
-fn config() -> Config {
+fn config(threads: usize) -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::RO,
@@ -185,7 +193,7 @@ fn config() -> Config {
     ];
     // Whoever else could enter would hold up whom they like, and share one cache with all.
     config.acl = SessionACL::Owner;
-    config.n_threads = Some(THREADS);
+    config.n_threads = Some(threads);
     config
 }
 
