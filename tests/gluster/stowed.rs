@@ -84,6 +84,27 @@ impl Cluster {
     }
 }
 
+/// This file system cannot exchange names, nor give one only where nothing has it.
+#[test]
+fn files_are_removed_and_replaced() {
+    let Some(cluster) = Cluster::up() else { return };
+    let script = "
+import os
+for size in [10, 1000000]:
+    for name in ['old', 'new', 'gone']:
+        open(name, 'wb').write(name[0].encode() * size)
+    os.remove('gone')
+    os.replace('new', 'old')
+    assert open('old', 'rb').read() == b'n' * size
+    assert os.listdir('.') == ['old'], os.listdir('.')
+    os.remove('old')
+";
+    let outcome: Outcome = cluster.command(0, &[python(), "-c", script]).output().unwrap().into();
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let left = fs::read_dir(cluster.at("")).unwrap().count();
+    assert_eq!(left, 0, "nothing is hidden either");
+}
+
 #[test]
 fn locks_order_what_two_nodes_change() {
     let Some(cluster) = Cluster::up() else { return };

@@ -25,6 +25,7 @@ mod naming;
 mod opening;
 mod plain;
 mod registry;
+mod renaming;
 mod scope;
 mod settings;
 mod space;

@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
+use super::renaming::{exchange, rename_aside};
 use super::{Outcome, names, number, opening, registry, settings};
 use crate::backend::{Answer, Name};
 use crate::text::{PATH_BYTES, Text};
@@ -90,7 +91,7 @@ fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
     }
     mark_gone(&container, true).map_err(number)?;
     let (directory, name) = (&held.directory, held.name.as_c_str());
-    renameat_with(directory, name, directory, gone, RenameFlags::NOREPLACE).map_err(|it| {
+    rename_aside(directory, name, gone).map_err(|it| {
         let _ = mark_gone(&container, false);
         number(it)
     })?;
@@ -208,14 +209,14 @@ fn rename_held(
         return renamed.map(|()| 0);
     }
     // The name leads to the one or the other at every moment.
-    moved(RenameFlags::EXCHANGE)?;
+    exchange(&from, &to)?;
     if let Some(source) = &source {
         note_home(&to);
         // A copy that takes the place of its original has the logs then, or leaves it where it was: they would go with the original.
         if let Some(replaced) = &replaced
             && let Err(errno) = hand_over(replaced, source)
         {
-            moved(RenameFlags::EXCHANGE)?;
+            exchange(&from, &to)?;
             return Err(errno);
         }
     }
@@ -225,7 +226,7 @@ fn rename_held(
         Some(found) => remove(serving, &from, &found),
         // Somebody has put a directory there, which nothing can replace.
         None if names::is_directory(&left) => {
-            moved(RenameFlags::EXCHANGE)?;
+            exchange(&from, &to)?;
             Err(libc::EISDIR)
         }
         // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.

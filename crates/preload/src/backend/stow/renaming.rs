@@ -1,0 +1,38 @@
+//! Names that are exchanged, or given only where nothing has them, also on file systems that only know how to replace (GlusterFS, NFS).
+
+use core::ffi::{CStr, c_int};
+
+use plimsoll_stow::gone_name;
+use rustix::fd::AsFd;
+use rustix::fs::{RenameFlags, renameat, renameat_with};
+use rustix::io::Errno;
+
+use super::names::NamedAt;
+use super::number;
+
+/// Gives a file of a directory a name that nobody can guess.
+pub fn rename_aside(directory: impl AsFd, name: &CStr, aside: &str) -> Result<(), Errno> {
+    let (from, to) = (&directory, &directory);
+    match renameat_with(from, name, to, aside, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(from, name, to, aside),
+        renamed => renamed,
+    }
+}
+
+/// Exchanges two names: at once, or else step by step, so that there is nothing of the second name for a moment.
+pub fn exchange(from: &NamedAt<'_>, to: &NamedAt<'_>) -> Result<(), c_int> {
+    match renameat_with(from.directory, from.path, to.directory, to.path, RenameFlags::EXCHANGE) {
+        Err(Errno::INVAL | Errno::NOSYS) => exchange_by_steps(from, to),
+        exchanged => exchanged.map_err(number),
+    }
+}
+
+fn exchange_by_steps(from: &NamedAt<'_>, to: &NamedAt<'_>) -> Result<(), c_int> {
+    // Programs do not see it.
+    let aside = gone_name(to.directory).map_err(|_| libc::EIO)?;
+    rename_aside(to.directory, to.path, &aside).map_err(number)?;
+    let renamed = renameat(from.directory, from.path, to.directory, to.path);
+    let back = if renamed.is_ok() { from } else { to };
+    let returned = renameat(to.directory, &aside, back.directory, back.path);
+    renamed.and(returned).map_err(number)
+}
