@@ -6,6 +6,7 @@ mod python;
 mod runtime;
 mod sieving;
 pub mod stowed;
+mod stowed_kills;
 mod vanishing;
 
 use std::collections::BTreeMap;

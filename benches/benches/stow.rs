@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use plimsoll_benches::crowd::{Worker, cpu_seconds_of, seconds_of, work_if_asked};
-use plimsoll_benches::{PAIRS, cpu_seconds, interleaved, report};
-use plimsoll_stats::Random;
+use plimsoll_benches::read_back::{WRITERS, noise, offsets, read_plain, write_both};
+use plimsoll_benches::{PAIRS, cpu_seconds, interleaved, load, report, wanted};
 use plimsoll_stow::{Container, Placement, Reader, Target, Writer};
 
 const KIB: usize = 1 << 10;
@@ -30,14 +30,8 @@ const READS: [(usize, usize, usize); 5] = [
     (4 * KIB, MIB, 128 * MIB),
 ];
 
-/// How often each process reads its part: once takes some hundredths of a second, which others on the machine disturb.
-const PASSES: usize = 4;
-
 /// What is written to one before it is the other's turn.
 const TURN_BYTES: usize = 2 * MIB;
-
-/// Processes that write one file together.
-const WRITERS: usize = 4;
 
 fn main() -> Result<()> {
     if work_if_asked(worker)? {
@@ -45,10 +39,7 @@ fn main() -> Result<()> {
     }
     let folder = std::env::var_os("PLIMSOLL_BENCH_DIR").map_or("/var/tmp".into(), PathBuf::from);
     let folder = tempfile::tempdir_in(folder)?;
-    let bench = Bench {
-        folder: folder.path().to_path_buf(),
-        wanted: std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect(),
-    };
+    let bench = Bench { folder: folder.path().to_path_buf() };
     println!("in {}; load {}", folder.path().display(), load());
     println!("CPU time of a write over that of pwrite to a plain file, one process");
     for (record, all) in WRITES {
@@ -70,17 +61,12 @@ fn main() -> Result<()> {
 
 struct Bench {
     folder: PathBuf,
-    wanted: Vec<String>,
 }
 
 impl Bench {
-    fn wants(&self, what: &str) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|it| what.contains(it))
-    }
-
     fn writes(&self, record: usize, all: usize) -> Result<()> {
         let what = format!("write {}", size(record));
-        if !self.wants(&what) {
+        if !wanted(&what) {
             return Ok(());
         }
         let ratios: Result<Vec<f64>> = (0..PAIRS).map(|_| self.write_pair(record, all)).collect();
@@ -115,7 +101,7 @@ impl Bench {
 
     fn shared_writes(&self, record: usize, all: usize) -> Result<()> {
         let what = format!("{WRITERS} processes write {}", size(record));
-        if !self.wants(&what) {
+        if !wanted(&what) {
             return Ok(());
         }
         let count = (all / record / WRITERS).to_string();
@@ -146,8 +132,7 @@ impl Bench {
                 (order, count, format!("read {read} of {record} records, {order}, {count}"))
             })
         });
-        let names: Vec<_> =
-            names.into_iter().flatten().filter(|(_, _, it)| self.wants(it)).collect();
+        let names: Vec<_> = names.into_iter().flatten().filter(|(_, _, it)| wanted(it)).collect();
         if names.is_empty() {
             return Ok(());
         }
@@ -184,23 +169,6 @@ impl Bench {
     }
 }
 
-/// Writes the same strided records to a container, by several writers, and to a plain file.
-fn write_both(container: &Arc<Container>, plain: &File, record: usize, all: usize) -> Result<()> {
-    let bytes = noise(record);
-    let open = |_| Writer::open(container.clone(), Placement::Striped);
-    let mut writers: Vec<Writer> = (0..WRITERS).map(open).collect::<Result<_, _>>()?;
-    for (index, offset) in
-        (0..all as u64 / record as u64 * record as u64).step_by(record).enumerate()
-    {
-        writers[index % WRITERS].write_at(&bytes, offset)?;
-        plain.write_all_at(&bytes, offset)?;
-    }
-    writers[0].sync()?;
-    // The last one writes the merged index.
-    writers.into_iter().try_for_each(Writer::close)?;
-    Ok(plain.sync_all()?)
-}
-
 /// What a process does that takes part: the kind of work, a path, bytes of each call, and the rest.
 fn worker(worker: Worker) -> Result<Box<dyn FnOnce() -> Result<()>>> {
     let [kind, path, each, rest @ ..] = &worker.work[..] else { anyhow::bail!("what to do?") };
@@ -231,41 +199,15 @@ fn worker(worker: Worker) -> Result<Box<dyn FnOnce() -> Result<()>>> {
             let offsets = offsets(&worker, each, number);
             let mut bytes = bytes;
             Box::new(move || {
-                for offset in offsets.repeat(PASSES) {
+                for offset in offsets {
                     let got = reader.read_at(&mut bytes, offset)?;
                     anyhow::ensure!(got == each, "a short read");
                 }
                 Ok(())
             })
         }
-        _ => {
-            let file = File::open(path)?;
-            let offsets = offsets(&worker, each, number);
-            let mut bytes = bytes;
-            Box::new(move || {
-                Ok(offsets
-                    .repeat(PASSES)
-                    .into_iter()
-                    .try_for_each(|at| file.read_exact_at(&mut bytes, at))?)
-            })
-        }
+        _ => return read_plain(&worker),
     })
-}
-
-/// Where one process reads: its part of the file, from its beginning on or at random.
-fn offsets(worker: &Worker, each: usize, all: usize) -> Vec<u64> {
-    let count = all / each;
-    let (begin, end) = (worker.rank * count / worker.of, (worker.rank + 1) * count / worker.of);
-    let mut offsets: Vec<u64> = (begin..end).map(|index| (index * each) as u64).collect();
-    if worker.work.last().is_some_and(|it| it == "random") {
-        Random::for_stream(7, worker.rank as u64).shuffle(&mut offsets);
-    }
-    offsets
-}
-
-fn noise(length: usize) -> Vec<u8> {
-    let mut random = Random::for_stream(1, 1);
-    (0..length).map(|_| random.below(256) as u8).collect()
 }
 
 fn number(measured: Result<f64>) -> f64 {
@@ -281,8 +223,4 @@ fn size(bytes: usize) -> String {
         KIB.. => format!("{} KiB", bytes / KIB),
         _ => format!("{bytes} B"),
     }
-}
-
-fn load() -> String {
-    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_string()
 }

@@ -84,12 +84,28 @@ pub fn seconds_of_programs(programs: impl Iterator<Item = Command>) -> Result<f6
     Ok(time_of_crowd(crowd, || ())?.0)
 }
 
+/// As [`cpu_seconds_of`], of copies that are started by a command which would start this benchmark.
+///
+/// # Errors
+/// Fails if one of them does.
+pub fn cpu_seconds_of_copies(
+    processes: usize,
+    work: &[&str],
+    command: impl Fn() -> Result<Command>,
+) -> Result<f64> {
+    let copy = |rank: usize| Member::start(copy(command()?, rank, processes, work));
+    Ok(time_of_crowd((0..processes).map(copy).collect::<Result<_>>()?, || ())?.1)
+}
+
+fn copy(mut command: Command, rank: usize, processes: usize, work: &[&str]) -> Command {
+    command.args([WORKER, &rank.to_string(), &processes.to_string()]).args(work);
+    command
+}
+
 /// Returns the seconds until the last one is done, and those of processors that all take together.
 fn time_of(processes: usize, work: &[&str], meanwhile: impl FnOnce()) -> Result<(f64, f64)> {
     let copy = |rank: usize| {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args([WORKER, &rank.to_string(), &processes.to_string()]).args(work);
-        Member::start(command)
+        Member::start(copy(Command::new(std::env::current_exe()?), rank, processes, work))
     };
     time_of_crowd((0..processes).map(copy).collect::<Result<_>>()?, meanwhile)
 }

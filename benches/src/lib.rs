@@ -4,16 +4,21 @@
 //! Absolute times are noise on shared machines; ratios of neighbours in time are not. The
 //! order within a pair alternates, so that neither side always finds the caches warm.
 
+pub mod course;
 pub mod crowd;
+pub mod devices;
 pub mod drawn;
 pub mod lustre_text;
 pub mod noise;
 pub mod older_kernel;
 pub mod pattern;
+pub mod read_back;
 pub mod rivals;
 pub mod series;
 pub mod simulated;
 pub mod spindle;
+pub mod stow_run;
+pub mod strided;
 mod took;
 
 use std::time::Instant;
@@ -72,6 +77,34 @@ pub fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
+/// CPU time of all processes that this one has waited for until now.
+pub fn children_cpu_seconds() -> f64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel writes no more than the structure, of which zeros are a value, too.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// What the kernel says of the load of the machine.
+pub fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_string()
+}
+
+/// Returns the number in a variable, or the usual one.
+pub fn setting(name: &str, usual: f64) -> f64 {
+    std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(usual)
+}
+
+/// Returns whether a line is asked for: arguments choose lines by a part of their name, and none chooses all.
+pub fn wanted(what: &str) -> bool {
+    let mut parts = std::env::args().skip(1).filter(|it| !it.starts_with('-')).peekable();
+    parts.peek().is_none() || parts.any(|it| what.contains(&it))
+}
+
 /// The most memory that this process had since it began or [`forget_peak_memory`], in MiB.
 pub fn peak_memory_mib() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
@@ -97,4 +130,22 @@ pub fn report(what: &str, ratios: Vec<f64>) {
         Err(reason) => reason.to_string(),
     };
     println!("{what:56}  {:.3}  ({spread}, n = {n})", sample.median());
+}
+
+/// Prints one line of few long runs: what, the median, the least and the largest, how they vary, and n.
+///
+/// # Errors
+/// Fails if there is no finite value.
+pub fn show(what: &str, values: Vec<f64>) -> Result<()> {
+    let n = values.len();
+    let (low, high) = values.iter().fold((f64::MAX, 0.0f64), |it, x| (it.0.min(*x), it.1.max(*x)));
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let spread =
+        values.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0).max(1.0);
+    let median = Sample::new(values)?.median();
+    println!(
+        "{what:62}  {median:.3}  ({low:.3} to {high:.3}, c_v {:.3}, n = {n})",
+        spread.sqrt() / mean
+    );
+    Ok(())
 }
