@@ -11,13 +11,14 @@
  *   ENOENT      there is no container, and PLIMSOLL_STOW_CREATE was not given
  *   EBADF       the handle was not opened for this, or belongs to another process (fork)
  *   ENOSPC ...  what the last target said that could not take a write; others had refused before
- *   EIO         bytes cannot be read, or are damaged: never zeros in their place
+ *   EIO         bytes cannot be read, or their record is lost: never zeros in their place
  *   EFBIG       a file cannot be that large
  *   EBUSY       somebody writes to the container, and this must be alone
  *   EUSERS      as many nodes as can (256) write to the container
  *
  * A handle may be used by several threads, whose calls then wait for each other; a handle for each is faster. It belongs to the
- * process that opened it: a child opens its own.
+ * process that opened it: a child opens its own. As long as a child lives that was forked while it was open, the container counts as
+ * being written, unless the child closes it, too.
  */
 #ifndef PLIMSOLL_STOW_H
 #define PLIMSOLL_STOW_H
@@ -58,7 +59,8 @@ ssize_t plimsoll_stow_write_at(plimsoll_stow *container, const void *bytes, size
 int64_t plimsoll_stow_append(plimsoll_stow *container, const void *bytes, size_t count);
 
 /* Reads from an offset on. Returns how many bytes there are, less than asked for only at the end of the file, or -1. It sees all that
- * this handle wrote, and what others had written when it was opened or refreshed. */
+ * this handle wrote, and what others had written when it was opened or refreshed. Bytes are not compared with their checksums, as
+ * little as a plain file's: plimsoll stow check and cat do that. */
 ssize_t plimsoll_stow_read_at(plimsoll_stow *container, void *bytes, size_t count, uint64_t offset);
 
 /* Looks for what others wrote since. Returns 0 or -1. */
