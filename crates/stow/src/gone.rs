@@ -18,6 +18,7 @@ use plimsoll_guarded::{Directory, acting_user, random_hex};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
 use rustix::io::Errno;
 
+use crate::aside::give_back;
 use crate::container::split;
 use crate::creation;
 use crate::first_sync::TornContainer;
@@ -171,6 +172,8 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
         if is_gone_name(&name) {
             discard_draft(directory, &name);
             discard_gone(&directory.path().join(name), targets);
+        } else if give_back(directory, &name) {
+            // It made room for one that did not come.
         } else if creation::is_draft(&name) {
             creation::discard_draft(directory, &name);
         } else if below

@@ -37,6 +37,7 @@
 //! ```
 
 mod allowance;
+mod aside;
 mod below;
 mod check;
 mod container;
@@ -92,6 +93,7 @@ mod tally;
 pub mod word;
 mod writer;
 
+pub use aside::aside_name;
 pub use below::Below;
 pub use check::{Problem, check, repair};
 pub use container::{ANCHOR, Container, Target};

@@ -1,8 +1,10 @@
 //! Names that are exchanged, or given only where nothing has them, also on file systems that only know how to replace (GlusterFS, NFS).
 
 use core::ffi::{CStr, c_int};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
-use plimsoll_stow::gone_name;
+use plimsoll_stow::aside_name;
 use rustix::fd::AsFd;
 use rustix::fs::{RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
@@ -28,11 +30,15 @@ pub fn exchange(from: &NamedAt<'_>, to: &NamedAt<'_>) -> Result<(), c_int> {
 }
 
 fn exchange_by_steps(from: &NamedAt<'_>, to: &NamedAt<'_>) -> Result<(), c_int> {
-    // Programs do not see it.
-    let aside = gone_name(to.directory).map_err(|_| libc::EIO)?;
-    rename_aside(to.directory, to.path, &aside).map_err(number)?;
+    // By its name it is given back if this process is killed.
+    let aside = aside_name(OsStr::from_bytes(to.path.to_bytes())).map_err(|_| libc::EIO)?;
+    renameat(to.directory, to.path, to.directory, &aside).map_err(number)?;
     let renamed = renameat(from.directory, from.path, to.directory, to.path);
     let back = if renamed.is_ok() { from } else { to };
     let returned = renameat(to.directory, &aside, back.directory, back.path);
-    renamed.and(returned).map_err(number)
+    match renamed.and(returned) {
+        // It has made room, and somebody has removed it since.
+        Err(Errno::NOENT) if renamed.is_ok() => Ok(()),
+        exchanged => exchanged.map_err(number),
+    }
 }
