@@ -318,6 +318,27 @@ fn a_killed_rank_loses_none_of_the_calls_that_returned() {
     }
 }
 
+/// Totals of a part of the ranks were shown as those of all.
+#[test]
+fn ranks_whose_files_are_missing_are_told() {
+    for mpi in libraries("mpicc") {
+        let app = compiled("mpi_io.c", "mpicc", mpi, &[]);
+        let run = Run::new();
+        let (_, rec) = run.recorded(mpi, Way::Inside, 3, &[&app, &run.at("out"), "2"]);
+        let unseen = || {
+            let report = json(&format!("report {}", rec.display()));
+            (report["unseen_processes"].clone(), report.to_string())
+        };
+        assert_eq!(unseen().0, 0, "{mpi}");
+        let files = fs::read_dir(&rec).unwrap().map(|it| it.unwrap().path());
+        let mut files = files.filter(|it| it.extension().is_some_and(|it| it == "rec"));
+        fs::remove_file(files.next().unwrap()).unwrap();
+        let (processes, text) = unseen();
+        assert_eq!(processes, 1, "{mpi}: {text}");
+        assert!(text.contains("a rank that is not here"), "{mpi}: {text}");
+    }
+}
+
 /// A rank that saw the marker of the recording before its text refused to join, and the others
 /// waited in MPI_Init for ever.
 #[test]

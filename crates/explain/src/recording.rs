@@ -102,7 +102,7 @@ impl Recording {
             missing: Missing::default(),
             warnings: Vec::new(),
         };
-        let (mut empty_files, mut unreadable) = (0, 0usize);
+        let (mut empty_files, mut unreadable, mut is_all) = (0, 0usize, true);
         let (mut with_names, mut same_files) = (BTreeSet::new(), 0);
         for name in &names {
             let found = Source::find(&directory, name).map(|(source, file)| {
@@ -121,7 +121,7 @@ impl Recording {
             };
             match read {
                 Ok(process) if room.take_process(&process) => recording.processes.push(process),
-                Ok(_) => {}
+                Ok(_) => is_all = false,
                 Err(error) => {
                     empty_files += u64::from(matches!(error, TraceError::Empty { .. }));
                     unreadable += 1;
@@ -147,7 +147,7 @@ impl Recording {
         }
         recording.warnings.extend(room.warnings());
         recording.files = numbers.finish();
-        recording.missing = Missing::find(&recording.processes, empty_files);
+        recording.missing = Missing::find(&recording.processes, empty_files, is_all);
         recording.warnings.extend(recording.missing.warnings());
         recording.warnings.extend(recording.files.folded_warning());
         recording.warnings.extend(still_running(&recording.processes));

@@ -150,8 +150,8 @@ stored! {
 }
 
 impl Missing {
-    /// `empty_files` are those of processes that could not even begin theirs.
-    pub(crate) fn find(processes: &[Process], empty_files: u64) -> Self {
+    /// `empty_files` are those of processes that could not even begin theirs; `is_all` is false if there were more processes than are read.
+    pub(crate) fn find(processes: &[Process], empty_files: u64, is_all: bool) -> Self {
         let mut sums = ProgramCounts::default();
         let lives = lives(processes);
         let recorded: BTreeSet<(&str, u32)> =
@@ -163,6 +163,12 @@ impl Missing {
         };
         if empty_files > 0 {
             sums.add_many("(unknown)", Unseen::NoSpace, String::new(), empty_files);
+        }
+        let ranks = if is_all { missing_ranks(processes) } else { Vec::new() };
+        for (program, ranks) in ranks {
+            missing.known_processes = missing.known_processes.saturating_add(ranks);
+            missing.unseen_processes = missing.unseen_processes.saturating_add(ranks);
+            sums.add_many(program, Unseen::NoRank, String::new(), ranks);
         }
         for life in &lives {
             missing.unseen_processes += u64::from(sums.add_life(life));
@@ -266,6 +272,24 @@ impl ProgramCounts {
         });
         programs
     }
+}
+
+/// Returns how many ranks of MPI_COMM_WORLD are missing, and the program of one that is there: each says how many they are, and in each run there is one of each number.
+fn missing_ranks(processes: &[Process]) -> Vec<(&str, u64)> {
+    let mut worlds: BTreeMap<u32, BTreeMap<u32, Vec<&Process>>> = BTreeMap::new();
+    for process in processes {
+        if let Some(rank) = process.rank.filter(|rank| *rank < process.ranks) {
+            let world = worlds.entry(process.ranks).or_default();
+            world.entry(rank).or_default().push(process);
+        }
+    }
+    let missing = worlds.iter().filter_map(|(size, ranks)| {
+        let runs = ranks.values().map(Vec::len).max()? as u64;
+        let there = ranks.values().map(Vec::len).sum::<usize>() as u64;
+        let program = ranks.values().flatten().next()?.program.as_str();
+        Some((program, runs.saturating_mul(u64::from(*size)) - there))
+    });
+    missing.filter(|(_, missing)| *missing > 0).collect()
 }
 
 /// True when the process does not run any more: it keeps its number and its start time when it

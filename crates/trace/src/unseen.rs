@@ -71,6 +71,8 @@ reasons! {
     NoFileOfChild = 9 Whole "forked, and could not create a file";
     /// Its file is empty.
     NoSpace = 10 Whole "no space for its file, a quota or a limit of the size of files";
+    /// The other ranks say how many they are, and it is not among them.
+    NoRank = 11 Whole "a rank that is not here: not recorded, or its file is elsewhere; record --collect looks for it";
     /// It makes system calls itself, as Go does: only what it calls in the C library is recorded.
     RawCalls = 64 Part "makes its system calls itself (Go)";
     /// It uses io_uring: transfers are submitted through memory.
