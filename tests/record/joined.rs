@@ -178,6 +178,24 @@ fn ranks_of_several_nodes_are_one_run_in_whichever_order_they_come() {
     assert_only_first(folder.path());
 }
 
+/// After a run of which only some ranks began, the next one on another node was taken in as a whole: its first new rank made all of that node's welcome.
+#[test]
+fn a_rank_that_is_there_is_not_taken_in_again_from_another_node() {
+    if in_container().is_none() {
+        return;
+    }
+    for ranks in ["0 1", "1 0"] {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for (node, ranks, refused) in [("one", "0", 0), ("two", ranks, 1)] {
+            let mut shell = on_node(node);
+            shell.env("ranks", ranks).env("PMI_SIZE", "2");
+            let outcome = launch_by(shell, folder.path(), "first", "");
+            let found = outcome.stderr.matches("holds another recording").count();
+            assert_eq!(found, refused, "{node}: {}", outcome.stderr);
+        }
+    }
+}
+
 /// The attack: whoever may rename a recording of a batch job gives it the name that the job's next one is to have.
 #[test]
 fn a_recording_that_was_given_another_name_takes_no_more() {
@@ -192,11 +210,17 @@ fn a_recording_that_was_given_another_name_takes_no_more() {
     assert_eq!(first.status, Some(0), "{}", first.stderr);
     let again = recorded("one", "echo 1 >> first");
     assert_eq!(again.status, Some(0), "{}", again.stderr);
-    std::fs::rename(place("one"), place("two")).unwrap();
-    let second = recorded("two", "echo 1 >> second");
-    assert_eq!(second.status, Some(2), "{}", second.stderr);
-    assert!(second.stderr.contains("holds another recording"), "{}", second.stderr);
-    let recorded = processes(&place("two"));
+    let second = recorded("step/one", "echo 1 >> second");
+    assert_eq!(second.status, Some(0), "{}", second.stderr);
+    std::fs::remove_dir_all(place("step/one")).unwrap();
+    for name in ["two", "step/one"] {
+        std::fs::rename(place("one"), place(name)).unwrap();
+        let second = recorded(name, "echo 1 >> second");
+        assert_eq!(second.status, Some(2), "{}", second.stderr);
+        assert!(second.stderr.contains("takes no more processes"), "{}", second.stderr);
+        std::fs::rename(place(name), place("one")).unwrap();
+    }
+    let recorded = processes(&place("one"));
     assert_eq!(calls(&recorded, Op::Write, "/first"), (2, 4));
     assert_eq!(calls(&recorded, Op::Write, "/second"), (0, 0));
 }

@@ -39,6 +39,14 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory was another one when its recording began.
+    #[error("{} is a recording that was begun as {called}, and takes no more processes; hint: choose another -o DIR", path.display())]
+    Moved {
+        /// The directory.
+        path: PathBuf,
+        /// Its path when it began.
+        called: String,
+    },
     /// Others could have put recordings there.
     #[error("cannot take recordings from {}, where others could have put them: {cause}", spool.display())]
     ForeignSpool {

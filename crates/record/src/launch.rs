@@ -92,7 +92,7 @@ impl Launch<'_> {
         let name = format!("{name}-{}", key::of_this_process());
         let mut begun = self.begin_in(&not_of_others(&name));
         for number in 2..=ALIKE_MAX {
-            if !matches!(begun, Err(RecordError::Another { .. })) {
+            if !matches!(begun, Err(RecordError::Another { .. } | RecordError::Moved { .. })) {
                 break;
             }
             begun = self.begin_in(&not_of_others(&format!("{name}-{number}")));

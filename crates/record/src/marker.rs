@@ -38,7 +38,7 @@ pub(crate) fn join(
     match publish(directory, NAME, &text, mode) {
         Ok(()) => {
             // For those who come later to be told from it.
-            let _ = is_of_same_run(directory);
+            let _ = is_of_same_run(directory, &key);
             Ok(Some(id))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -98,17 +98,16 @@ fn values(directory: &Directory, word: &str) -> Vec<String> {
 }
 
 fn text(directory: &Directory, id: &str, key: &str, command: &str) -> String {
-    let (host, name, ranks) = (host(), name_of(directory), ranks());
+    let (host, path, ranks) = (host(), path_of(directory), ranks());
     format!(
-        "{FIRST_LINE}\n{ID}{id}\nrun {key}\n{HOST}{host}\n{RANKS}{ranks}\n{CALLED}{name}\n{COMMAND}{command}\n"
+        "{FIRST_LINE}\n{ID}{id}\nrun {key}\n{HOST}{host}\n{RANKS}{ranks}\n{CALLED}{path}\n{COMMAND}{command}\n"
     )
 }
 
-/// Returns what the directory is called, in one line; nothing where that cannot be told.
-fn name_of(directory: &Directory) -> String {
+/// Returns the whole path of the directory, in one line; nothing where that cannot be told.
+fn path_of(directory: &Directory) -> String {
     let whole = directory.again().and_then(Directory::with_whole_path);
-    let name = whole.ok().and_then(|it| it.path().file_name().map(|it| format!("{it:?}")));
-    name.unwrap_or_default()
+    whole.map_or_else(|_| String::new(), |it| format!("{:?}", it.path()))
 }
 
 /// Returns the number of ranks, in words if nobody tells it.
@@ -154,24 +153,24 @@ fn may_join(
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
     // One that was given another name may be that of another run of the same job, and somebody else may have done so.
-    let (called, name) = (text.lines().find_map(|it| it.strip_prefix(CALLED)), name_of(directory));
-    if called.is_some_and(|it| !it.is_empty() && !name.is_empty() && it != name) {
-        return another();
+    let (called, name) = (text.lines().find_map(|it| it.strip_prefix(CALLED)), path_of(directory));
+    if let Some(called) = called.filter(|it| !it.is_empty() && !name.is_empty() && **it != name) {
+        return Err(RecordError::Moved { path: path.to_path_buf(), called: called.into() });
     }
     if has("run ", key) {
         // Of runs without a number of their own or of ranks, the command tells some apart.
         let is_told = key::job().is_some() && key::ranks().is_some() || has(COMMAND, command);
         let is_alike = !key::is_of_unseen_launcher() || is_young(directory) && is_told;
-        return if is_alike && is_of_same_run(directory) { Ok(()) } else { another() };
+        return if is_alike && is_of_same_run(directory, key) { Ok(()) } else { another() };
     }
     // On this node, it would have the same launcher.
     let is_alike = has(COMMAND, command) && has(RANKS, &ranks());
     let is_of_other_node = !has(HOST, &host()) && is_alike && is_young(directory);
     let is_rank = key::job().is_none() && key::rank().is_some();
-    // A rank that is there already is of a run before, unless it is this node's.
-    let is_joined = || match is_new_rank(directory) {
+    // A rank that is there already is of a run before, unless this one noted it.
+    let is_joined = || match is_new_rank(directory, key) {
         true => is_launcher_of_this_node(directory, key),
-        false => has_launcher_of_this_node(directory, key),
+        false => is_rank_of_this_run(directory, key),
     };
     if is_rank && is_of_other_node && is_joined() { Ok(()) } else { another() }
 }
@@ -184,7 +183,7 @@ fn is_around(text: &str) -> bool {
 }
 
 /// Whether a process with the key of a recording is of the same run: keys of launchers come again.
-fn is_of_same_run(directory: &Directory) -> bool {
+fn is_of_same_run(directory: &Directory, key: &str) -> bool {
     if let Some(launcher) = key::launcher_of_numbered_run() {
         return is_launcher_of_this_node(directory, &launcher);
     }
@@ -193,22 +192,29 @@ fn is_of_same_run(directory: &Directory) -> bool {
         return true;
     }
     // The launcher may be in no container of its ranks: the next run's are the same ranks.
-    let is_new = is_new_rank(directory);
+    let is_new = is_new_rank(directory, key);
     is_new || !is_unseen
 }
 
 /// Notes that this rank is in a recording; returns whether it was not. Only where a launcher numbers no runs, or is not seen.
-fn is_new_rank(directory: &Directory) -> bool {
-    let name = |rank: u32| format!("{NAME}.rank.{rank}");
-    key::rank().is_none_or(|rank| directory.create(name(rank), OFlags::WRONLY, 0o600).is_ok())
+fn is_new_rank(directory: &Directory, key: &str) -> bool {
+    rank_file().is_none_or(|name| publish(directory, &name, key, 0o600).is_ok())
+}
+
+/// Whether it was this run that noted the rank.
+fn is_rank_of_this_run(directory: &Directory, key: &str) -> bool {
+    rank_file().is_some_and(|name| directory.read_small(name).is_ok_and(|it| it == key))
+}
+
+fn rank_file() -> Option<String> {
+    key::rank().map(|rank| format!("{NAME}.rank.{rank}"))
 }
 
 fn is_young(directory: &Directory) -> bool {
     let began = directory.facts_of(NAME).ok().and_then(|it| u64::try_from(it.st_mtime).ok());
-    began
-        .map(|it| SystemTime::UNIX_EPOCH + Duration::from_secs(it))
-        .and_then(|it| SystemTime::now().duration_since(it).ok())
-        .is_some_and(|age| age < JOINING)
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    // The clock of a server may be ahead of this node's.
+    began.is_some_and(|it| now.abs_diff(Duration::from_secs(it)) < JOINING)
 }
 
 /// Whether ranks of this node in this recording have this launcher, which the first of them notes: those of the next run have another.
