@@ -30,24 +30,30 @@ fn a_container_cannot_take_all_descriptors_by_growing() {
     command.arg("--nofile=512:512").arg(binary().get_program());
     let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
     let held = File::open(view.at("box")).unwrap();
-    let container = Container::open(&place.path().join("data/box"), &[]).unwrap();
-    let first = container.logs().unwrap().remove(0);
-    let lines = (0..400).map(|number| ListedLog { number, ..first.clone() }.line().unwrap());
     let manifest = place.path().join("data/box/manifest");
-    let (few, many) = (fs::read(&manifest).unwrap(), lines.collect::<String>());
-    let id = container.id();
-    let log =
-        |number: u32| place.storage.targets[0].join(format!("plimsoll-stow-{id}/log-{number:04}"));
-    for number in 1..400 {
-        fs::copy(log(0), log(number)).unwrap();
-    }
-    fs::write(&manifest, many).unwrap();
+    let few = fs::read(&manifest).unwrap();
+    give_logs(&place, "box", 400);
     let nfile = Some(rustix::io::Errno::NFILE.raw_os_error());
     assert_eq!(fs::metadata(view.at("box")).unwrap_err().raw_os_error(), nfile);
     assert_eq!(held.metadata().unwrap_err().raw_os_error(), nfile);
     assert_eq!(fs::read_to_string(view.at("plain")).unwrap(), "words");
     fs::write(&manifest, few).unwrap();
     assert!(fs::read(view.at("box")).unwrap() == bytes);
+}
+
+/// Gives a container so many logs, all like its first one.
+fn give_logs(place: &Place, name: &str, count: u32) {
+    let path = place.path().join("data").join(name);
+    let container = Container::open(&path, &[]).unwrap();
+    let first = container.logs().unwrap().remove(0);
+    let id = container.id();
+    let log =
+        |number: u32| place.storage.targets[0].join(format!("plimsoll-stow-{id}/log-{number:04}"));
+    for number in 1..count {
+        fs::copy(log(0), log(number)).unwrap();
+    }
+    let lines = (0..count).map(|number| ListedLog { number, ..first.clone() }.line().unwrap());
+    fs::write(path.join("manifest"), lines.collect::<String>()).unwrap();
 }
 
 /// Makes a container of many records, without an index.
@@ -98,6 +104,20 @@ fn many_containers_take_no_more_than_the_server_has() {
     while open(39).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// The attack: a container that is opened alone for two reasons, its logs and its records, waited for itself.
+#[test]
+fn a_container_of_many_logs_and_records_does_not_hold_up_the_server() {
+    let place = Place::new(1);
+    with_records(&place, "gift", 20_000);
+    give_logs(&place, "gift", 70);
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "600MiB");
+    let Some(_view) = View::by(command, place.path(), "data", &[]) else { return };
+    // Whoever waits for the server cannot be killed: the test is not the one who does.
+    let looked = shell(place.path(), "for n in 1 2; do stat -c %s view/gift; done; cat view/plain");
+    assert!(looked.stdout.ends_with("words"), "{} {}", looked.stdout, looked.stderr);
 }
 
 /// The attack: a container whose logs are in the mount itself, by whatever name, from the beginning or once it was looked at.

@@ -141,25 +141,33 @@ impl Containers {
             cause,
         })?;
         let beside_others = self.memory / MEMORY_BESIDE_OTHERS_PART;
-        let opened = self.open_within(again, beside_others.min(self.memory_left()));
-        match opened {
+        let mut alone = None;
+        match self.open_within(again, beside_others.min(self.memory_left()), &mut alone) {
             Err(error) if error.errno() == rustix::io::Errno::FBIG => {
-                let _alone = self.open_alone();
-                self.open_within(directory, (self.memory / MEMORY_PART).min(self.memory_left()))
+                alone.get_or_insert_with(|| self.open_alone());
+                let memory = (self.memory / MEMORY_PART).min(self.memory_left());
+                self.open_within(directory, memory, &mut alone)
             }
             opened => opened,
         }
     }
 
-    fn open_within(&self, directory: Directory, memory: u64) -> Result<OpenContainer, StowError> {
+    /// Opens one; where it has many logs, alone.
+    fn open_within<'a>(
+        &'a self,
+        directory: Directory,
+        memory: u64,
+        alone: &mut Option<MutexGuard<'a, ()>>,
+    ) -> Result<OpenContainer, StowError> {
         let container = Container::open_in(directory, &self.targets)?.within_limits();
         let memory = container.memory_max().min(memory);
         let container = Arc::new(container.within_memory(memory).within_logs(self.logs_max));
         let logs = container.logs()?;
         let descriptors = logs.len() + DESCRIPTORS_BESIDES;
-        let alone = (logs.len() > MANY_LOGS).then(|| self.open_alone());
+        if logs.len() > MANY_LOGS {
+            alone.get_or_insert_with(|| self.open_alone());
+        }
         let reader = Reader::open(container.clone())?;
-        drop(alone);
         // Where the notes cannot be asked, somebody may just be hiding them.
         let is_original = is_surely_original(&container)?;
         let memory = AtomicU64::new(reader.memory());

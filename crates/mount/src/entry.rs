@@ -114,7 +114,8 @@ pub fn attributes_of(number: u64, facts: &Stat) -> FileAttr {
         ctime: moment(facts.st_ctime, facts.st_ctime_nsec),
         crtime: modified,
         kind: kind_of(facts),
-        perm: (facts.st_mode & 0o777) as u16,
+        // The kernel asks for the sticky bit before it follows links of others.
+        perm: (facts.st_mode & 0o1777) as u16,
         // Names of one file have numbers of their own here.
         nlink: 1,
         uid: facts.st_uid,
