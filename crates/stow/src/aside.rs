@@ -6,8 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 
-use plimsoll_guarded::{Directory, random_hex};
-use rustix::fs::{FileType, OFlags};
+use plimsoll_guarded::{Directory, acting_user, random_hex};
+use rustix::fs::{FileType, OFlags, Stat};
 
 /// What the names of files begin with that make room; a random number and the name follow.
 const ASIDE_PREFIX: &str = ".plimsoll-stow-old-";
@@ -39,9 +39,7 @@ pub(crate) fn give_back(directory: &Directory, aside: &OsStr) -> bool {
             true => directory.link(aside, name).is_ok(),
             false => {
                 // Nothing that is in the way is replaced by a directory.
-                let is_directory =
-                    directory.kind_of(aside).is_ok_and(|it| it == FileType::Directory);
-                let _ = is_directory && directory.rename(aside, name).is_ok();
+                let _ = is_own_directory(directory, aside) && directory.rename(aside, name).is_ok();
                 false
             }
         },
@@ -51,6 +49,13 @@ pub(crate) fn give_back(directory: &Directory, aside: &OsStr) -> bool {
         let _ = directory.remove_file(aside);
     }
     true
+}
+
+fn is_own_directory(directory: &Directory, name: &OsStr) -> bool {
+    let is_it = |it: &Stat| {
+        FileType::from_raw_mode(it.st_mode) == FileType::Directory && it.st_uid == acting_user()
+    };
+    directory.facts_of(name).is_ok_and(|it| is_it(&it))
 }
 
 #[cfg(test)]
