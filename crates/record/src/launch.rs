@@ -102,7 +102,7 @@ impl Launch<'_> {
 
     fn begin_in(&self, path: &Path) -> Result<(Directory, Option<String>), RecordError> {
         let directory = directory::make(path, self.is_shared())?;
-        let id = marker::join(&directory, self.program, self.arguments, self.is_shared())?;
+        let id = marker::join(&directory, path, self.program, self.arguments, self.is_shared())?;
         Ok((directory, id))
     }
 

@@ -5,6 +5,7 @@ use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::{Directory, SMALL_BYTES_MAX, random_hex};
@@ -22,9 +23,10 @@ const JOINING: Duration = Duration::from_secs(300);
 /// Of the command, to be shown. The marker must stay one that is read as a small file.
 const COMMAND_BYTES_MAX: usize = SMALL_BYTES_MAX as usize / 4;
 
-/// Begins the recording, or joins it when it is of the same run. Returns its id, which one of before has not.
+/// Begins the recording that was asked for by this path, or joins it when it is of the same run. Returns its id, which one of before has not.
 pub(crate) fn join(
     directory: &Directory,
+    asked: &Path,
     program: &OsStr,
     arguments: &[OsString],
     is_shared: bool,
@@ -34,7 +36,7 @@ pub(crate) fn join(
     // Nobody else has that of one that was not launched with others.
     let key = key::of_this_run().unwrap_or_else(|| id.clone());
     let mode = if is_shared { 0o644 } else { 0o600 };
-    let text = text(directory, &id, &key, &shown(program, arguments));
+    let text = text(asked, &id, &key, &shown(program, arguments));
     match publish(directory, NAME, &text, mode) {
         Ok(()) => {
             // For those who come later to be told from it.
@@ -43,7 +45,7 @@ pub(crate) fn join(
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let text = directory.read_small(NAME).map_err(failed("read"))?;
-            may_join(directory, &text, &key, &shown(program, arguments))?;
+            may_join(directory, asked, &text, &key, &shown(program, arguments))?;
             Ok(id_in(&text))
         }
         Err(error) => Err(failed("create")(error)),
@@ -97,17 +99,16 @@ fn values(directory: &Directory, word: &str) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
-fn text(directory: &Directory, id: &str, key: &str, command: &str) -> String {
-    let (host, path, ranks) = (host(), path_of(directory), ranks());
+fn text(asked: &Path, id: &str, key: &str, command: &str) -> String {
+    let (host, path, ranks) = (host(), called(asked), ranks());
     format!(
         "{FIRST_LINE}\n{ID}{id}\nrun {key}\n{HOST}{host}\n{RANKS}{ranks}\n{CALLED}{path}\n{COMMAND}{command}\n"
     )
 }
 
-/// Returns the whole path of the directory, in one line; nothing where that cannot be told.
-fn path_of(directory: &Directory) -> String {
-    let whole = directory.again().and_then(Directory::with_whole_path);
-    whole.map_or_else(|_| String::new(), |it| format!("{:?}", it.path()))
+/// Returns the path by which a recording was asked for, in one line. Not the one that its directory has at some moment: whoever may rename it chooses that.
+fn called(asked: &Path) -> String {
+    format!("{:?}", std::path::absolute(asked).unwrap_or_else(|_| asked.into()))
 }
 
 /// Returns the number of ranks, in words if nobody tells it.
@@ -140,6 +141,7 @@ const COMMAND: &str = "command ";
 /// ranks that a launcher without job names started together.
 fn may_join(
     directory: &Directory,
+    asked: &Path,
     text: &str,
     key: &str,
     command: &str,
@@ -153,9 +155,9 @@ fn may_join(
     let has =
         |word: &str, value: &str| text.lines().any(|line| line.strip_prefix(word) == Some(value));
     // One that was given another name may be that of another run of the same job, and somebody else may have done so.
-    let (called, name) = (text.lines().find_map(|it| it.strip_prefix(CALLED)), path_of(directory));
-    if let Some(called) = called.filter(|it| !it.is_empty() && !name.is_empty() && **it != name) {
-        return Err(RecordError::Moved { path: path.to_path_buf(), called: called.into() });
+    let began = text.lines().find_map(|line| line.strip_prefix(CALLED));
+    if let Some(began) = began.filter(|it| *it != called(asked)) {
+        return Err(RecordError::Moved { path: asked.to_path_buf(), called: began.into() });
     }
     if has("run ", key) {
         // Of runs without a number of their own or of ranks, the command tells some apart.
