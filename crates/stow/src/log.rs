@@ -25,7 +25,11 @@ use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
 /// File systems on which a writer may store into a mapping of a slot page (statfs(2)): what was stored is what others read
 /// at once, and a page that was written before stays there.
-const MAPPED_WELL: [i64; 3] = [0xEF53, 0x5846_5342, TMPFS];
+const MAPPED_WELL: [i64; 3] = [EXT4, XFS, TMPFS];
+/// Those that note in a journal what is written for the first time.
+const WITH_JOURNAL: [i64; 2] = [EXT4, XFS];
+const EXT4: i64 = 0xEF53;
+const XFS: i64 = 0x5846_5342;
 const TMPFS: i64 = 0x0102_1994;
 
 /// An open log.
@@ -299,6 +303,11 @@ impl Log {
     /// Returns whether slot pages can be stored into by a mapping here.
     pub fn is_mapped_well(&self) -> bool {
         MAPPED_WELL.contains(&self.kind)
+    }
+
+    /// Returns whether its file system notes in a journal what is written for the first time.
+    pub fn has_journal(&self) -> bool {
+        WITH_JOURNAL.contains(&self.kind)
     }
 
     /// Makes sure that this is still its name.

@@ -19,6 +19,14 @@ const KEPT_WORDS: usize = 2;
 /// A write is not divided for less room than this at the end of a segment, unless nothing larger is left.
 const WORTH_DIVIDING: u32 = 64 << 10;
 
+/// What is written ahead, as zeros, of records that are made durable one by one: a file system notes what is written for the first time in its journal, which
+/// is two more requests to the storage for each of them.
+const AHEAD_BYTES: u32 = 64 << 10;
+static ZEROS: [u8; AHEAD_BYTES as usize] = [0; AHEAD_BYTES as usize];
+
+/// So much between two syncs is not worth it: then it is the records that take the time.
+const OFTEN_BYTES: u32 = AHEAD_BYTES / 4;
+
 /// A log that is written to, and what its writers share about it.
 pub struct MarkedLog {
     /// The log.
@@ -40,8 +48,14 @@ pub struct OpenSegment {
     run: Option<(Run, u64)>,
     /// Where the record before was, and how far behind the one before that.
     before: Option<Before>,
-    /// Whether something was published since the last word about what is durable.
+    /// Whether something was published since it was last made durable.
     is_dirty: bool,
+    /// Whether it was made durable, and the word about it is still to come.
+    is_synced: bool,
+    /// Where the next record went when it was last made durable; 0 if it never was.
+    synced_top: u32,
+    /// Until where it was written ahead.
+    ahead: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -68,7 +82,19 @@ impl OpenSegment {
         let page = SlotPage::open(&to.log, header.position)?;
         let top = PAGE_BYTES as u32;
         let word = HEADER_BYTES / 8;
-        Ok(OpenSegment { to, header, page, word, top, run: None, before: None, is_dirty: false })
+        Ok(OpenSegment {
+            to,
+            header,
+            page,
+            word,
+            top,
+            run: None,
+            before: None,
+            is_dirty: false,
+            is_synced: false,
+            synced_top: 0,
+            ahead: 0,
+        })
     }
 
     /// Returns its bytes.
@@ -112,6 +138,7 @@ impl OpenSegment {
         stamp: u64,
         copies: &mut Copies,
     ) -> Result<Taken, Errno> {
+        self.put_synced()?;
         if !self.make_room(stamp)? {
             return Ok(Taken::Full);
         }
@@ -161,15 +188,36 @@ impl OpenSegment {
         self.put_alone(stamp, |delta| Entry::Punch(Stamped { delta, checksum }, offset, length))
     }
 
-    /// Notes that all that was published is durable.
-    ///
-    /// # Errors
-    /// If the target does not take it.
-    pub fn note_synced(&mut self) -> Result<(), Errno> {
-        if self.is_dirty {
+    /// Is called before it is made durable. Where that is done after each few small records, the room of the next ones is written before them.
+    pub fn prepare_to_sync(&mut self) {
+        let since = self.top - self.synced_top;
+        let is_often = self.synced_top > 0 && since <= OFTEN_BYTES;
+        self.synced_top = self.top;
+        let begin = self.top.next_multiple_of(PAGE_BYTES as u32).max(self.ahead);
+        let end = begin.saturating_add(AHEAD_BYTES).min(self.header.length);
+        let has_enough = self.top + 2 * since <= self.ahead;
+        if !is_often || has_enough || begin >= end || !self.to.log.has_journal() {
+            return;
+        }
+        let zeros = &ZEROS[..(end - begin) as usize];
+        // It is only quicker so.
+        if self.to.log.write_all(zeros, self.header.position + u64::from(begin)).is_ok() {
+            self.ahead = end;
+        }
+    }
+
+    /// Notes that all that was published is durable: with what is published next, or at the end. At once, whoever makes the log durable meanwhile would write the page
+    /// once more for that alone.
+    pub fn note_synced(&mut self) {
+        self.is_synced |= std::mem::take(&mut self.is_dirty);
+    }
+
+    /// Says that what was published until the last sync is durable.
+    fn put_synced(&mut self) -> Result<(), Errno> {
+        if self.is_synced {
             self.run = None;
             self.put(&Entry::Synced)?;
-            self.is_dirty = false;
+            (self.is_synced, self.is_dirty) = (false, false);
         }
         Ok(())
     }
@@ -178,12 +226,14 @@ impl OpenSegment {
     ///
     /// # Errors
     /// If the target refuses; what was published stays.
-    pub fn end(self) -> Result<(), Errno> {
+    pub fn end(mut self) -> Result<(), Errno> {
+        self.put_synced()?;
         self.page.put(&self.to.log, self.word, &[Entry::End.encode().0[0]])?;
         self.to.log.trim_segment(&self.header, self.top)
     }
 
     fn put_alone(&mut self, stamp: u64, entry: impl Fn(u32) -> Entry) -> Result<bool, Errno> {
+        self.put_synced()?;
         if !self.make_room(stamp)? {
             return Ok(false);
         }

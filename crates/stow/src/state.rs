@@ -42,6 +42,8 @@ pub(crate) const INTENDED: usize = 0;
 pub(crate) const PUBLISHED: usize = 8;
 pub(crate) const DURABLE: usize = 16;
 pub(crate) const PUBLICATIONS: usize = 24;
+/// How many of these are known to be durable. Whoever trusts it has made the log durable itself before: in a copy, it says what was so elsewhere.
+const DURABLE_PUBLICATIONS: usize = 32;
 
 /// Stamps that a node reserves at a time. Other nodes are told of them before they are used, and whoever catches up is later than all
 /// of them: so a node that was lost took no stamp that nobody knows of.
@@ -297,6 +299,25 @@ impl LogMark {
     /// Returns the last stamp that was published.
     pub fn published(&self) -> u64 {
         self.page.word(self.line + PUBLISHED).load(Ordering::Acquire)
+    }
+
+    /// Returns how often something was published; `None` while somebody is about to publish more, or was killed then: it may be there and
+    /// not be counted.
+    pub fn publications(&self) -> Option<u64> {
+        let count = self.page.word(self.line + PUBLICATIONS).load(Ordering::Acquire);
+        let intended = self.page.word(self.line + INTENDED).load(Ordering::Acquire);
+        (intended == self.published()).then_some(count)
+    }
+
+    /// Notes that so many publications are durable.
+    pub fn note_durable_publications(&self, count: u64) {
+        let word = self.page.word(self.line + DURABLE_PUBLICATIONS);
+        word.fetch_max(count, Ordering::AcqRel);
+    }
+
+    /// Returns how many publications are durable, as far as somebody has noted it.
+    pub fn durable_publications(&self) -> u64 {
+        self.page.word(self.line + DURABLE_PUBLICATIONS).load(Ordering::Acquire)
     }
 
     /// Notes that all up to this stamp is durable.

@@ -6,13 +6,14 @@ mod reaching;
 mod refusals;
 mod size;
 mod space;
+mod syncing;
 mod tail;
 
-use refusals::lost;
 pub use space::Reclaimed;
 use space::SpaceWatch;
 use tail::Tail;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -25,11 +26,10 @@ use crate::container::{MANIFEST, Target};
 use crate::copies::{Copies, Copy};
 use crate::error::Attempt;
 use crate::index_write::write_when_last;
-use crate::manifest::ListedLog;
 use crate::pieces::Stamp;
 use crate::promotion::Promotion;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
-use crate::state::{LogMark, SharedState};
+use crate::state::SharedState;
 use crate::{Container, Placement, Reach, Reader, StowError, Tally};
 
 /// A writer of a container. What it wrote is there when the call returns, even if the process is killed then.
@@ -65,6 +65,8 @@ pub struct Writer {
     copies: Copies,
     /// The lock that keeps the size as it is, once it was needed.
     size_lock: Option<File>,
+    /// How often something had been published in each log when this one made it durable.
+    synced: BTreeMap<u32, u64>,
 }
 
 /// A target, as this writer has it.
@@ -138,6 +140,7 @@ impl Writer {
             tail: None,
             copies: Copies::default(),
             size_lock: None,
+            synced: BTreeMap::new(),
         };
         writer.look_for_nodes();
         Ok(writer)
@@ -236,21 +239,19 @@ impl Writer {
         let count = listed.len() as u64;
         // What other nodes write they make durable.
         listed.retain(|it| it.seat == self.state.seat());
+        if let Some(segment) = &mut self.segment {
+            segment.prepare_to_sync();
+        }
         // All targets begin at once, and not each when the one before has ended.
         self.lanes.iter().filter_map(|it| it.log.as_ref()).for_each(|it| it.log.write_out());
-        let mut durable = Vec::new();
-        for listed in &listed {
-            let synced = self.sync_log(listed);
-            let name = format!("log {} on target {}", listed.number, listed.target);
-            durable.push(synced.attempt("make durable", name)?);
-        }
+        let logs = self.sync_logs(&listed)?;
         let directory = self.container.directory();
         let manifest = directory.open_file(MANIFEST, OFlags::RDONLY);
         let synced = manifest.and_then(|file| file.sync_all()).and_then(|()| directory.sync());
         synced.attempt("make durable", directory.path())?;
         // From now on it would be noticed if any of this were missing.
         self.state.note_durable_logs(count);
-        durable.iter().for_each(|(mark, stamp)| mark.note_durable(*stamp));
+        logs.iter().for_each(|it| it.mark.note_durable(it.stamp));
         self.state.sync().attempt("make durable", directory.path())?;
         if let Some(first) = first {
             self.container.end_first_sync(first)?;
@@ -259,22 +260,9 @@ impl Writer {
             router.look();
         }
         if let Some(segment) = &mut self.segment {
-            // That it is known to be durable only spares a later check.
-            let _ = segment.note_synced();
+            segment.note_synced();
         }
         self.catch_up()
-    }
-
-    /// Makes a log durable; returns its mark, and up to which stamp it is.
-    fn sync_log(&self, listed: &ListedLog) -> std::io::Result<(LogMark, u64)> {
-        let mark = self.state.mark(listed.number)?;
-        let stamp = mark.published();
-        let mut own = self.lanes.iter().filter_map(|it| it.log.as_ref());
-        match own.find(|it| it.log.number() == listed.number) {
-            Some(it) => it.log.sync()?,
-            None => self.container.open_log(listed, OFlags::RDONLY).map_err(lost)?.sync()?,
-        }
-        Ok((mark, stamp))
     }
 
     /// Ends its segment, and gives back what that did not use. The last writer to close writes the merged index. Where other nodes can

@@ -105,6 +105,8 @@ impl Writer {
         }
         self.copy(&reader, &mut plan)?;
         drop(reader);
+        // Whatever covers what is freed must be durable, also if nobody has counted it.
+        self.synced.clear();
         self.sync()?;
         self.free(&plan)?;
         self.state.note_kept(plan.reclaimed.kept + plan.reclaimed.copied, size);
