@@ -2,7 +2,7 @@
 //! has what they did.
 
 mod cat;
-mod strace;
+pub mod strace;
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -12,6 +12,7 @@ mod hostile;
 mod like_plain;
 mod limits;
 mod masks;
+mod outside;
 mod ran;
 mod shared;
 mod small;

@@ -7,7 +7,7 @@ use rustix::io::{Errno, pread};
 
 use crate::Container;
 use crate::fresh::is_of_one_node;
-use crate::state::STATE_BYTES_MAX;
+use crate::state::{LINE_BYTES, STATE_BYTES_MAX};
 use crate::states::{STATE, StateCopy, state_name};
 use crate::word::PAGE_BYTES;
 
@@ -62,7 +62,8 @@ impl News {
 
 /// Tells how often something was published in each log.
 fn each_count(state: &File, mut tell: impl FnMut(u64)) -> Result<(), Errno> {
-    let mut lines = [0; PAGE_BYTES as usize];
+    // A line more than a page: where there is one page, which is the rule, one call tells that there are no more.
+    let mut lines = [0; PAGE_BYTES as usize + LINE_BYTES];
     let mut position = PAGE_BYTES;
     // What is behind the largest that it can be is nobody's.
     while position < STATE_BYTES_MAX {

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod compared_records;
+mod copied;
 mod end;
 mod facts;
 mod reading;

@@ -61,6 +61,30 @@ os.fsync(f.fileno()); os.chmod('f', 0o600); os.utime('f', (1, 2)); s = os.stat('
     assert_eq!(stowed.python(script), "0o100600 2.0 1\n");
 }
 
+/// The kernel copies what lies in one place of a log; the rest is read and written.
+#[test]
+fn what_is_copied_out_of_the_mount_is_the_same() {
+    let stowed = Stowed::new();
+    let script = "
+import os
+f = os.open('f', os.O_CREAT | os.O_RDWR); expected = bytearray(3_000_000)
+for at, size, byte in [(0, 1_000_000, 1), (300, 50, 2), (999_990, 700_000, 3), (2_000_000, 1_000_000, 4)]:
+    os.pwrite(f, bytes([byte]) * size, at); expected[at:at + size] = bytes([byte]) * size
+g = os.open('../out', os.O_CREAT | os.O_RDWR); os.write(g, b'before')
+copy = lambda *ends: os.copy_file_range(f, g, *ends)
+assert copy(5_000_000) == 3_000_000 and os.lseek(f, 0, 1) == 3_000_000 and os.lseek(g, 0, 1) == 3_000_006
+assert os.pread(g, 4_000_000, 0) == b'before' + expected and copy(10) == 0
+assert copy(1_500_000, 10, 20) == 1_500_000 and os.lseek(f, 0, 1) == 3_000_000 and os.lseek(g, 0, 1) == 3_000_006
+assert os.pread(g, 1_500_000, 20) == expected[10:1_500_010]
+assert os.fstat(g).st_size == 3_000_006
+for wrong in [os.open('f', os.O_WRONLY), os.open('../out', os.O_RDONLY)]:
+    try: os.copy_file_range(wrong, g, 100_000) if wrong == g + 1 else os.copy_file_range(f, wrong, 100_000, 0, 0)
+    except OSError as e: assert e.errno == 9
+    else: assert False
+print(os.system('cp f ../copy && cmp f ../copy'))";
+    assert_eq!(stowed.python(script), "0\n");
+}
+
 #[test]
 fn threads_write_to_one_file_and_handlers_to_another() {
     let stowed = Stowed::new();

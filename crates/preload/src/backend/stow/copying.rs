@@ -6,7 +6,7 @@ use libc::off_t;
 use plimsoll_trace::Op;
 use rustix::fs::{FileType, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, seek};
 
-use super::{number, on_own, serving};
+use super::{number, on_own, registry, serving};
 use crate::backend::{Answer, Buffers, End, Request, TransferRequest};
 use crate::sys;
 
@@ -68,11 +68,16 @@ fn position(end: End) -> Result<u64, c_int> {
 }
 
 fn copy_all(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
+    let by_kernel = matches!(op, Op::CopyFileRange | Op::CopyFileRangeRead);
     let mut piece = Vec::new();
     piece.try_reserve_exact(length.min(PIECE_BYTES)).map_err(|_| libc::ENOMEM)?;
     piece.resize(length.min(PIECE_BYTES), 0);
     let mut copied = 0;
     while copied < length {
+        if by_kernel && let Some(count) = copied_by_kernel(from, to, length - copied) {
+            copied += count;
+            continue;
+        }
         let room = piece.len().min(length - copied);
         let moved = copy_piece(from, to, piece.get_mut(..room).unwrap_or(&mut []));
         match moved {
@@ -87,6 +92,33 @@ fn copy_all(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
         }
     }
     Ok(copied)
+}
+
+/// Has the kernel copy what lies side by side in a log to a plain file; `None` where it does not.
+fn copied_by_kernel(from: End, to: End, length: usize) -> Option<usize> {
+    let start = position(from).ok()?;
+    // SAFETY: the program says so, as it would to the kernel.
+    let at = (!to.offset.is_null()).then(|| unsafe { to.offset.read_unaligned() });
+    let mut at = at.map(u64::try_from).transpose().ok()?;
+    let answer = serving(|serving| {
+        let (entry, _) = registry::of(serving, from.fd).ok()??;
+        if registry::of(serving, to.fd).ok()?.is_some() {
+            return None;
+        }
+        let (source, sink) = (sys::borrow(from.fd)?, sys::borrow(to.fd)?);
+        if fcntl_getfl(source).ok()? & OFlags::ACCMODE == OFlags::WRONLY {
+            return None;
+        }
+        let mut held = entry.hold(serving);
+        held.reader().ok()?.copy_to(sink, at.as_mut(), start, length).map(Ok)
+    });
+    let copied = answer?.ok()?;
+    move_on(from, copied as off_t);
+    if let Some(at) = at {
+        // SAFETY: as above; the kernel would write there.
+        unsafe { to.offset.write_unaligned(at as off_t) };
+    }
+    Some(copied)
 }
 
 fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
@@ -104,7 +136,7 @@ fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
         }
     }
     if put < got {
-        move_back(from, got - put);
+        move_on(from, -((got - put) as off_t));
     }
     match error {
         Some(number) if put == 0 => Err(number),
@@ -112,12 +144,13 @@ fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
     }
 }
 
-fn move_back(end: End, length: usize) {
+/// Moves an end on, or back.
+fn move_on(end: End, length: off_t) {
     if !end.offset.is_null() {
         // SAFETY: the program says so, and it was read before.
-        unsafe { end.offset.write_unaligned(end.offset.read_unaligned() - length as off_t) };
+        unsafe { end.offset.write_unaligned(end.offset.read_unaligned() + length) };
     } else if let Some(file) = sys::borrow(end.fd) {
-        let _ = seek(file, SeekFrom::Current(-(length as i64)));
+        let _ = seek(file, SeekFrom::Current(length));
     }
 }
 

@@ -148,8 +148,6 @@ const LOOKS: usize = 64;
 /// If that cannot be told just now: nobody may pass the directories above any more, or there are no descriptors left.
 pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
-    let facts = fstat(file).map_err(|it| it.raw_os_error())?;
-    let mount = mount_of(file);
     for _ in 0..LOOKS {
         let mut path = Text::<PATH_BYTES>::new();
         descriptors::push_link(fd, &mut path);
@@ -159,8 +157,10 @@ pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
             Told::Unknown if hold::is_held_by(fd) == Some(true) => return Err(libc::ESTALE),
             Told::Unknown => return Ok(None),
         };
+        // Asked only now: most descriptors are of other files.
+        let facts = fstat(file).map_err(|it| it.raw_os_error())?;
         path.truncate(above);
-        match Found::of_anchor(fd, path.as_c_str(), &facts, mount) {
+        match Found::of_anchor(fd, path.as_c_str(), &facts, mount_of(file)) {
             Err(None) => {}
             found => return found.map_err(|it| it.unwrap_or(libc::ESTALE)),
         }
