@@ -6,8 +6,8 @@
 //! which each is made durable, on devices of so many operations a second, beside a file for each process on a device of its own; and steps of
 //! 300 KB with a second of computing after each, beside the plain file.
 //!
-//! `PLIMSOLL_BENCH_SECONDS` is the length of a run at full speed, `PLIMSOLL_BENCH_ROUNDS` their number; arguments choose lines by a part of their
-//! name; the devices lie in `PLIMSOLL_BENCH_DIR`.
+//! `PLIMSOLL_BENCH_SECONDS` is the length of a run at full speed, `PLIMSOLL_BENCH_ROUNDS` their number; with `PLIMSOLL_BENCH_SESSIONS` each rank has a
+//! session of its own, as those of MPICH always have; arguments choose lines by a part of their name; the devices lie in `PLIMSOLL_BENCH_DIR`.
 
 use std::fs;
 use std::path::PathBuf;

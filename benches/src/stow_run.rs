@@ -100,7 +100,12 @@ impl MpiProgram {
         if self.launcher.ends_with("openmpi") {
             command.arg("--oversubscribe");
         }
-        command.args(["-n", &ranks.to_string()]).arg(&self.program);
+        command.args(["-n", &ranks.to_string()]);
+        // Ranks of Open MPI share a session, and so their turn on processors with those who wait for the others by looking all the time.
+        if std::env::var_os("PLIMSOLL_BENCH_SESSIONS").is_some() {
+            command.args(["setsid", "--wait"]);
+        }
+        command.arg(&self.program);
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command
     }
