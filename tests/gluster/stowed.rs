@@ -105,6 +105,19 @@ for size in [10, 1000000]:
     assert_eq!(left, 0, "nothing is hidden either");
 }
 
+/// As a program leaves it that is killed while it renames over a file. A rank is the process that its launcher started, and does nothing after the program.
+#[test]
+fn what_made_room_has_its_name_again_when_the_program_starts() {
+    let Some(cluster) = Cluster::up() else { return };
+    for rank in [None, Some("0")] {
+        fs::write(cluster.at(".plimsoll-stow-old-0123456789abcdef-checkpoint"), "old").unwrap();
+        let mut command = cluster.command(0, &["sh", "-c", "cat checkpoint; rm checkpoint"]);
+        rank.map(|rank| command.env("PMI_RANK", rank));
+        let outcome: Outcome = command.output().unwrap().into();
+        assert_eq!(outcome.stdout, "old", "{}", outcome.stderr);
+    }
+}
+
 #[test]
 fn locks_order_what_two_nodes_change() {
     let Some(cluster) = Cluster::up() else { return };

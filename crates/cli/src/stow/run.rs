@@ -101,6 +101,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         except: &arguments.except,
     };
     let mut command = stowing.command()?;
+    if rank().unwrap_or(0) == 0 && !can_exchange_names(&held) {
+        // What made room for others, by programs that were killed then, is looked for by the one that is started again.
+        discard_all_gone(held.again()?, true, &found);
+    }
     if rank().is_some() {
         // Launchers count on the process that they started.
         let error = command.exec();
@@ -128,7 +132,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// Returns where what is written is counted, or says why it cannot be.
+/// File systems that exchange two names at once: ext4, XFS, Btrfs, tmpfs and F2FS (linux/magic.h). Lustre, NFS and GlusterFS do not.
+const EXCHANGING: [i64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
+
+fn can_exchange_names(directory: &Directory) -> bool {
+    rustix::fs::fstatfs(directory).is_ok_and(|it| EXCHANGING.contains(&it.f_type))
+}
+
 /// Reads what a small file has at most.
 fn small_size(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|it| format!("{it}"))?;
@@ -136,6 +146,7 @@ fn small_size(text: &str) -> Result<Bytes, String> {
     if size.get() > most.get() { Err(format!("it is more than {most}")) } else { Ok(size) }
 }
 
+/// Returns where what is written is counted, or says why it cannot be.
 fn made_tally(targets: &[Target]) -> Option<RunTally> {
     let made = RunTally::make(targets.len());
     made.inspect_err(|error| {
