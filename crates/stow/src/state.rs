@@ -109,6 +109,7 @@ impl SharedState {
             for line in (0..PAGE_BYTES as usize).step_by(LINE_BYTES) {
                 let durable = page.word(line + DURABLE).load(Ordering::Acquire);
                 page.word(line + PUBLISHED).store(durable, Ordering::Release);
+                page.word(line + DURABLE_PUBLICATIONS).store(0, Ordering::Release);
             }
         }
         let page = SharedPage::map(file, 0)?;

@@ -24,7 +24,7 @@ pub(super) struct LogToSync<'a> {
 }
 
 impl Writer {
-    /// Makes durable what is published in these logs now. The writer's own come first: those who write the others may make them durable meanwhile.
+    /// Makes durable what is published in these logs now; returns those of which that had to be asked. The writer's own come first: those who write the others may make them durable meanwhile.
     pub(super) fn sync_logs<'a>(
         &mut self,
         listed: &'a [ListedLog],
@@ -39,10 +39,13 @@ impl Writer {
             logs.push(LogToSync { listed, mark, stamp, count });
         }
         logs.sort_by_key(|it| self.own_log(it.listed).is_none());
-        for log in &logs {
-            self.sync_log(log).attempt("make durable", name(log.listed))?;
+        let mut synced = Vec::new();
+        for log in logs {
+            let is_asked = self.sync_log(&log).attempt("make durable", name(log.listed))?;
+            // Of others, somebody may just have published what is neither counted nor durable.
+            synced.extend(is_asked.then_some(log));
         }
-        Ok(logs)
+        Ok(synced)
     }
 
     fn own_log(&self, listed: &ListedLog) -> Option<&MarkedLog> {
@@ -50,7 +53,8 @@ impl Writer {
         own.find(|it| it.log.number() == listed.number)
     }
 
-    fn sync_log(&mut self, to_sync: &LogToSync) -> io::Result<()> {
+    /// Makes a log durable; returns false if it was.
+    fn sync_log(&mut self, to_sync: &LogToSync) -> io::Result<bool> {
         let is_due = !self.is_durable(to_sync);
         match self.own_log(to_sync.listed) {
             Some(own) if is_due => own.log.sync()?,
@@ -67,7 +71,7 @@ impl Writer {
             to_sync.mark.note_durable_publications(count);
             self.synced.insert(to_sync.listed.number, count);
         }
-        Ok(())
+        Ok(is_due)
     }
 
     /// Returns whether all that was published in a log is durable, because this writer has made it so, or others have what came since it did.
