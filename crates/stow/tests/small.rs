@@ -257,8 +257,9 @@ fn shared_by_a_reader(path: &Path) -> File {
         l_len: 0,
         l_pid: 0,
     };
+    // Waits: a process that another test just starts has all descriptors for a moment, and with them their locks.
     // SAFETY: an open file, and a lock that the kernel reads.
-    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut all) }, 0);
+    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw mut all) }, 0);
     file
 }
 
