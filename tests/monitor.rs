@@ -7,6 +7,7 @@ mod listening;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,9 +19,11 @@ use plimsoll_history::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::bed::Bed;
 use crate::support::command::{binary, plimsoll};
 use crate::support::growing::{CapturedTarget, while_working};
 use crate::support::recording::has;
+use crate::support::served::Served;
 
 /// Far more than anything here takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -232,6 +235,28 @@ fn this_machine_is_sampled_into_a_store() {
         }
     }
     assert!(files > 0, "no file of a day");
+}
+
+/// The attack: a file system of another user above a disk that is mounted, whose server never answers.
+#[test]
+fn what_another_user_mounts_above_a_disk_is_not_asked() {
+    let Some(bed) = Bed::up(1, "32MiB") else { return };
+    let mut command = binary();
+    command.args(["monitor", "--interval", "100ms", "--listen", "127.0.0.1:0"]).process_group(0);
+    let service = Service::start(&mut command);
+    let address = address_in(&service.line("metrics are at http://"));
+    let point = bed.target("t0").to_string_lossy().into_owned();
+    page_with(&address, &point);
+    let Some(served) = Served::on(bed.target("t0").parent().unwrap()) else { return };
+    let group = service.child.id().cast_signed();
+    while get(&address, "/metrics").contains(&point) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let asked = served.asked_by(group);
+    assert!(asked.is_empty(), "{asked:?}");
+    drop(served);
+    page_with(&address, &point);
+    assert_eq!(service.end(), Some(143));
 }
 
 /// Makes a store with samples of some days before today, one apart, and returns their names from the oldest on.

@@ -34,7 +34,7 @@ const MAY_USE: &[Arrows] = &[
     ("lustre", &[]),
     ("theory", &["stats"]),
     ("machine", &["domain", "guarded", "lustre"]),
-    ("monitor", &["history", "lustre", "machine"]),
+    ("monitor", &["guarded", "history", "lustre", "machine"]),
     ("testbed", &["domain", "guarded", "machine", "process"]),
     ("record", &["guarded", "machine", "trace"]),
     ("engine", &["domain", "guarded", "lustre", "stats"]),

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,23 @@ impl Directory {
         Ok(here.walk(path, None, Links::All)?.renamed(path.to_path_buf()))
     }
 
-    /// Does the same, and makes directories that are missing.
+    /// Holds what a path leads to, a directory or not, in the same way; nothing is opened.
+    ///
+    /// # Errors
+    /// As [`Directory::open_unserved`].
+    pub fn hold_unserved(path: &Path) -> io::Result<OwnedFd> {
+        match (Self::open_unserved(path), path.parent(), path.file_name()) {
+            (Ok(directory), ..) => directory.as_fd().try_clone_to_owned(),
+            (Err(cause), Some(above), Some(name))
+                if Refusal::of(&cause) == Some(Refusal::NotADirectory) =>
+            {
+                Self::open_unserved(above)?.held(name)
+            }
+            (Err(cause), ..) => Err(cause),
+        }
+    }
+
+    /// Does the same as [`Directory::open_by_own_links`], and makes directories that are missing.
     ///
     /// # Errors
     /// As [`Directory::open_by_own_links`], or if one cannot be made.

@@ -11,6 +11,8 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// One mount. Fields as in Documentation/filesystems/proc.rst, section 3.5.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
+    /// Number of the mount, which no other one has at the same time.
+    pub number: u64,
     /// Number of the file system's device; for a disk, that of the disk.
     pub device: DeviceNumber,
     /// The directory *of the file system* that is mounted; "/" unless it is a bind
@@ -77,7 +79,8 @@ pub fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
 fn parse_line(line: &[u8]) -> Option<Mount> {
     // A source may be empty: two blanks in a row.
     let mut fields = line.split(|&byte| byte == b' ');
-    let (_id, _parent) = (fields.next()?, fields.next()?);
+    let number = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let _parent = fields.next()?;
     let device = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     let root = path(fields.next()?);
     let point = path(fields.next()?);
@@ -87,7 +90,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let fs_type = text(fields.next()?);
     let source = OsString::from_vec(unescape(fields.next()?));
     let super_options = fields.next().map(text).unwrap_or_default();
-    Some(Mount { device, root, point, options, fs_type, source, super_options })
+    Some(Mount { number, device, root, point, options, fs_type, source, super_options })
 }
 
 fn path(field: &[u8]) -> PathBuf {

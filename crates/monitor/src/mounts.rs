@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use plimsoll_guarded::{Directory, mount_of};
 use plimsoll_history::{Component, ComponentKind, Measure, Value};
 use plimsoll_machine::{Machine, MachineError, Mount};
+use rustix::fs::{StatVfs, fstatvfs};
 
 use crate::readings::Readings;
 
@@ -37,10 +39,11 @@ impl Mounts {
         self.points.iter().map(|(component, _)| component)
     }
 
-    /// Adds a reading of each one that answers.
+    /// Adds a reading of each one that is still there and answers. Whoever owns a directory above it may have mounted a file system there
+    /// meanwhile, and is not asked for the way, or have put something else in its place.
     pub fn take(&self, server: &str, time: u64, readings: &mut Readings) {
         for (component, mount) in &self.points {
-            let Ok(space) = rustix::fs::statvfs(&mount.point) else { continue };
+            let Some(space) = space_of(mount) else { continue };
             let reading = readings.next(component, server, time, 0);
             let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
             for (measure, value) in [
@@ -54,6 +57,13 @@ impl Mounts {
             }
         }
     }
+}
+
+/// Returns how full it is; `None` if its place leads elsewhere now.
+fn space_of(mount: &Mount) -> Option<StatVfs> {
+    let held = Directory::hold_unserved(&mount.point).ok()?;
+    let is_it = mount_of(&held).is_none_or(|number| number == mount.number);
+    if is_it { fstatvfs(held).ok() } else { None }
 }
 
 fn is_of_own_disk(mount: &Mount) -> bool {
