@@ -117,6 +117,46 @@ fn a_container_that_cannot_be_looked_into_keeps_its_logs() {
     assert_eq!((run(check).status, logs()), (Some(0), 0), "it is gone");
 }
 
+/// No attack: a container that was given to another user is still there.
+#[test]
+fn a_container_that_was_given_away_keeps_its_logs() {
+    let Some(node) = Node::new() else { return };
+    node.close();
+    node.succeeds("cp private/file private/given --targets inner=private/target");
+    age_logs(&[&node.at("private/target")]);
+    let logs = || fs::read_dir(node.at("private/target")).unwrap().count();
+    let before = logs();
+    let give = Command::new("chown")
+        .args(["-R", &ATTACKER.to_string()])
+        .arg(node.at("private/given"))
+        .status();
+    assert!(give.unwrap().success());
+    let checked = node.run("check --targets inner=private/target --repair --yes");
+    assert_eq!((logs(), checked.status), (before, Some(1)), "{}", checked.stdout);
+    assert!(checked.stdout.contains("belongs to user 65533"), "{}", checked.stdout);
+}
+
+/// The attack: in a directory that everybody may write to, somebody plants what tells a container, so that nobody looks into it.
+#[test]
+fn a_planted_marker_hides_no_container() {
+    let Some(node) = Node::new() else { return };
+    fs::create_dir_all(node.at("scratch/job")).unwrap();
+    fs::set_permissions(node.at("scratch"), fs::Permissions::from_mode(0o1777)).unwrap();
+    node.succeeds("cp private/file private/moved --targets inner=private/target");
+    fs::rename(node.at("private/moved"), node.at("scratch/job/moved")).unwrap();
+    age_logs(&[&node.at("private/target")]);
+    let logs = || fs::read_dir(node.at("private/target")).unwrap().count();
+    let before = logs();
+    let words = format!("plimsoll container 1\\nid {}\\n", "01".repeat(16));
+    Attacker::does(&node.at("scratch"), &format!("printf '{words}' > plimsoll-container"));
+    node.run("check --targets inner=private/target --repair --yes --below scratch");
+    assert_eq!(logs(), before);
+    let listed = node.run("ls scratch");
+    assert!(listed.stdout.contains("job"), "{}{}", listed.stdout, listed.stderr);
+    node.succeeds("cp scratch/job/moved private/back --force");
+    assert!(fs::read(node.at("private/back")).unwrap() == vec![7; 300_000]);
+}
+
 /// Makes logs look as if nobody had written to them for days.
 fn age_logs(targets: &[&Path]) {
     let old = SystemTime::now() - Duration::from_secs(3 * 86_400);

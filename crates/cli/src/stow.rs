@@ -106,7 +106,7 @@ fn with_hint(error: StowError) -> anyhow::Error {
         StowError::BeingRead { .. } => "try again when nobody reads it",
         StowError::Busy { .. } | StowError::Held { .. } => "wait for its writers, or end them",
         StowError::TooManyNodes { .. } => "wait until one of them is done",
-        StowError::Copy { .. } | StowError::UsedUp { .. } => {
+        StowError::Copy { .. } | StowError::Hidden { .. } | StowError::UsedUp { .. } => {
             "plimsoll stow cp makes a container with logs of its own"
         }
         StowError::Displaced { .. } => {

@@ -83,10 +83,8 @@ impl Walk<'_> {
                 self.below.found.insert(id);
                 return Ok(());
             }
-            Err(cause) => {
-                self.below.doubt_that(&format!("cannot tell what {place} is: {cause}"));
-                return Ok(());
-            }
+            // It may be one, and others may have made it look so: there may be more in it.
+            Err(cause) => self.below.doubt_that(&format!("cannot tell what {place} is: {cause}")),
         }
         let too_much = |what: &str| {
             Err(io::Error::other(format!("{what} than are looked through, at {place}")))
@@ -158,6 +156,23 @@ mod tests {
         below.look(folder.path()).unwrap();
         assert!(below.found.is_empty() && below.doubt().is_none());
         assert!(below.look(&folder.path().join("none")).is_err());
+    }
+
+    /// The attack: in a directory that everybody may write to, somebody plants what tells a container.
+    #[test]
+    fn what_others_planted_hides_no_container() {
+        let (folder, _) = folder();
+        let planted = folder.path().join(MARKER);
+        fs::write(&planted, text(Id::from_bytes([4; 16]))).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: only root can make files of other users");
+            return;
+        }
+        std::os::unix::fs::chown(&planted, Some(65_533), None).unwrap();
+        let (found, doubt) = seen(folder.path());
+        assert!(found == 1 && doubt.contains("belongs to user 65533"), "{doubt}");
+        let directory = Directory::open(folder.path()).unwrap();
+        assert!(!crate::Container::is_in(&directory).unwrap());
     }
 
     fn seen(path: &Path) -> (usize, String) {

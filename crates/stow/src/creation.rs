@@ -15,6 +15,7 @@ use crate::container::{ANCHOR, MANIFEST, Way, node_of, split};
 use crate::error::Attempt;
 use crate::first_sync::UNSYNCED_MARKER;
 use crate::fresh;
+use crate::gone;
 use crate::home::Made;
 use crate::lock::{self, Hold, READERS_LOCK, SIZE_LOCK};
 use crate::marker::{self, MARKER};
@@ -37,19 +38,29 @@ pub fn is_draft(name: &OsStr) -> bool {
     name.as_bytes().starts_with(DRAFT_PREFIX.as_bytes())
 }
 
-/// Discards an unfinished container if nobody makes it any more. One with logs is none, whoever gave it the name.
+/// Discards an unfinished container if nobody makes it any more. One with logs, or with bytes in its marker, is none, whoever gave it the name.
 pub fn discard_draft(parent: &Directory, name: &OsStr) {
     let Ok(directory) = parent.child_not_mounted(name) else { return };
     let (is_own, names) = (directory.require_own().is_ok(), directory.names().unwrap_or_default());
-    // Only these have anything in them before it has its name.
-    let may_have = |name: &OsString| [MARKER, STATE].iter().any(|it| name == it);
-    let has_more = |name: &OsString| directory.facts_of(name).is_ok_and(|it| it.st_size != 0);
-    let has_logs = names.iter().any(|it| !may_have(it) && has_more(it));
+    // What a file has in it before the container has its name.
+    let begins_with = |name: &OsString| match name.to_str() {
+        Some(STATE) => u64::MAX,
+        Some(MARKER) => small::RECORDS_FROM,
+        _ => 0,
+    };
+    let has_more = |name: &OsString| {
+        directory.facts_of(name).is_ok_and(|it| it.st_size as u64 > begins_with(name))
+    };
+    let has_bytes = names.iter().any(has_more);
     let is_old = directory.facts().is_ok_and(|it| {
         let seconds = u64::try_from(it.st_mtime).unwrap_or(0);
         SystemTime::now() > UNIX_EPOCH + Duration::from_secs(seconds) + UNTOUCHED
     });
-    if !is_own || !is_old || has_logs || !names.iter().all(removal::is_known) {
+    if !is_own || !is_old || has_bytes || !names.iter().all(removal::is_known) {
+        return;
+    }
+    // Nobody has the file of one that was not finished open.
+    if directory.open_file(ANCHOR, OFlags::RDONLY).is_ok_and(gone::is_held) {
         return;
     }
     // It is made first. Without it, somebody was killed who discarded this.

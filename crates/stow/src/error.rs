@@ -90,6 +90,16 @@ pub enum StowError {
         /// Where the container of the logs was.
         home: PathBuf,
     },
+    /// It may have the logs of another container, which somebody may have hidden.
+    #[error("{} may be a copy: its logs are those of a container that was at {}, which others could have hidden for a moment: {why}", path.display(), home.display())]
+    Hidden {
+        /// The container.
+        path: PathBuf,
+        /// Where the container of the logs was.
+        home: PathBuf,
+        /// Who could have.
+        why: String,
+    },
     /// It may have the logs of another container.
     #[error("{} may be a copy: nothing beside its logs says whose they are", path.display())]
     Unnoted {
@@ -149,6 +159,7 @@ impl StowError {
             }
             StowError::Copy { .. }
             | StowError::Displaced { .. }
+            | StowError::Hidden { .. }
             | StowError::Unnoted { .. }
             | StowError::UsedUp { .. } => Errno::ROFS,
             StowError::TooManyNodes { .. } => Errno::USERS,

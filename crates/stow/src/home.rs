@@ -4,14 +4,14 @@
 //! logs know which one is theirs, by the number of its marker and when that was made; the other one can be read and not written. The
 //! same note tells where to look for it, and whose logs are left behind when a container was removed without them.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_guarded::{
-    Directory, Refusal, SMALL_BYTES_MAX, acting_user, open_trusted, random_hex, read_at_most,
+    Directory, Refusal, SMALL_BYTES_MAX, Untrusted, acting_user, open_trusted, random_hex,
+    read_at_most,
 };
 use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, makedev, statx};
 
@@ -184,13 +184,21 @@ impl FoundHome {
     /// Returns this user's container of this id in a directory; `None` if what has that name is something else.
     ///
     /// # Errors
-    /// If that cannot be told: a directory of this user's that cannot be looked into, or is gone just now, may be that container.
-    fn of(parent: &Directory, name: &OsStr, path: PathBuf, id: Id) -> io::Result<Option<Self>> {
+    /// If that cannot be told: a directory of this user's that cannot be looked into, or is gone just now, may be that container. So may one that was given to
+    /// another user, if it has this id or is where the container was and cannot be looked into.
+    fn of(parent: &Directory, path: PathBuf, noted: &Path, id: Id) -> io::Result<Option<Self>> {
+        let Some(name) = path.file_name() else { return Ok(None) };
         let child = match parent.child(name) {
             Err(cause) if is_no_directory(&cause) => return Ok(None),
             child => child?,
         };
-        if child.facts()?.st_uid != acting_user() || id_of(&child)? != Some(id) {
+        let (owner, told) = (child.facts()?.st_uid, id_of(&child));
+        if owner != acting_user() {
+            let may_be = told.map_or(path == noted, |it| it == Some(id));
+            let expected = acting_user();
+            return if may_be { Err(Refusal::Owner { owner, expected }.into()) } else { Ok(None) };
+        }
+        if told? != Some(id) {
             return Ok(None);
         }
         Ok(Some(FoundHome { path, marker: Made::of(&child)? }))
@@ -286,7 +294,7 @@ impl Near {
         let parent = trusted.directory;
         let mut near = Near { found: Vec::new(), above: Above::of(&parent, "."), unseen: None };
         for name in parent.names()? {
-            match FoundHome::of(&parent, &name, above.join(&name), id) {
+            match FoundHome::of(&parent, above.join(&name), path, id) {
                 Ok(found) => near.found.extend(found),
                 Err(cause) => {
                     let place = above.join(&name);
@@ -302,7 +310,13 @@ impl Near {
 /// Returns this user's container of this id at this very path, whoever could exchange it.
 pub(crate) fn found_at(path: &Path, id: Id) -> Option<FoundHome> {
     let parent = Directory::open_unserved(path.parent()?).ok()?;
-    FoundHome::of(&parent, path.file_name()?, path.to_path_buf(), id).ok()?
+    FoundHome::of(&parent, path.to_path_buf(), path, id).ok()?
+}
+
+/// Returns who else could give what is at this path another name, if somebody could.
+pub(crate) fn who_could_hide(path: &Path) -> Option<Untrusted> {
+    let untrusted = open_trusted(path.parent()?).err()?;
+    (!matches!(untrusted, Untrusted::File { .. })).then_some(untrusted)
 }
 
 /// Returns whether files of different devices are different files here. A network file system can be mounted twice.

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use plimsoll_guarded::{Directory, Refusal};
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fstat};
 
 use crate::Id;
 use crate::header::FORMAT_VERSION;
@@ -68,12 +68,16 @@ pub fn id_in(marker: &str) -> Result<Id, String> {
     id.ok_or_else(|| format!("its {MARKER} has no id"))
 }
 
-/// Returns the words of the marker in a directory; what follows them is no text.
+/// Returns the words of the marker in a directory; what follows them is no text. Whoever may write to a directory can put one there: only its owner's counts.
 ///
 /// # Errors
-/// If there is none that can be read.
+/// If there is none that can be read, or if it is somebody else's.
 pub fn words_in(directory: &Directory) -> io::Result<String> {
     let file = directory.open_file(MARKER, OFlags::RDONLY)?;
+    let (owner, expected) = (fstat(&file)?.st_uid, directory.facts()?.st_uid);
+    if owner != expected {
+        return Err(Refusal::Owner { owner, expected }.into());
+    }
     // Whoever forged it decides how long it is.
     let mut words = Vec::new();
     file.take(WORDS_BYTES as u64).read_to_end(&mut words)?;
@@ -83,7 +87,7 @@ pub fn words_in(directory: &Directory) -> io::Result<String> {
 /// Returns the id of the container that a directory is; `None` if it has no marker, and so is none.
 ///
 /// # Errors
-/// If nobody can tell, as the marker cannot be read at this moment, or says nothing that is understood.
+/// If nobody can tell, as the marker cannot be read at this moment, says nothing that is understood, or is not its owner's.
 pub fn id_of(directory: &Directory) -> io::Result<Option<Id>> {
     match words_in(directory) {
         Ok(text) => id_in(&text).map(Some).map_err(io::Error::other),

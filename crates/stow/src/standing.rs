@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Attempt;
-use crate::home::{Home, Made, Near, found_at, tells_devices};
+use crate::home::{Home, Made, Near, found_at, tells_devices, who_could_hide};
 use crate::log_place::LogPlace;
 use crate::{Container, StowError};
 
@@ -99,14 +99,22 @@ pub fn inherit(container: &Container, original: &Container) -> Result<(), StowEr
 /// Makes the logs this container's that are not known to be another one's.
 ///
 /// # Errors
-/// If some are another one's, or if a target refuses.
+/// If some are another one's, or may be one's that others could have hidden for a moment, or if a target refuses.
 pub(crate) fn claim(container: &Container) -> Result<(), StowError> {
     let home = Home::of(container).attempt("look at", container.path())?;
     let places = places_of(container)?;
     for place in &places {
         let notes = Notes { told: vec![Home::beside(place.directory())], are_all: true };
-        if let Standing::Copy(original) = notes.standing(container)? {
-            return Err(StowError::Copy { path: container.path().into(), original });
+        let path = || container.path().to_path_buf();
+        match notes.standing(container)? {
+            Standing::Copy(original) => return Err(StowError::Copy { path: path(), original }),
+            Standing::Unknown(home) => {
+                if let Some(untrusted) = who_could_hide(&home) {
+                    let why = untrusted.to_string();
+                    return Err(StowError::Hidden { path: path(), home, why });
+                }
+            }
+            Standing::Original | Standing::Unnoted => {}
         }
     }
     places.iter().try_for_each(|place| note_anew(container, &home, place))

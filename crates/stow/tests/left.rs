@@ -190,6 +190,15 @@ fn a_container_with_something_in_it_is_never_taken_for_an_unfinished_one() {
     age(&hidden);
     discard(folder.path(), &targets(folder.path(), 2));
     assert_eq!(Container::open(&hidden, &[]).unwrap().logs().unwrap().len(), 1);
+    // One that has its bytes in its marker.
+    let small = folder.path().join("small");
+    let (made, mut writer) = support::small::make(&small, &[]);
+    writer.write_at(&made, b"a thesis", 0).unwrap();
+    let hidden = folder.path().join(".plimsoll-stow-new-3");
+    fs::rename(small, &hidden).unwrap();
+    age(&hidden);
+    discard(folder.path(), &[]);
+    assert_eq!(support::small::read(&support::small::open(&hidden, &[])), b"a thesis");
     fs::create_dir(folder.path().join(".plimsoll-stow-new-2")).unwrap();
     fs::write(folder.path().join(".plimsoll-stow-new-2/precious"), "").unwrap();
     age(&folder.path().join(".plimsoll-stow-new-2"));

@@ -66,6 +66,24 @@ fn one_that_was_restored_in_its_place_gets_its_logs_when_that_is_asked_for() {
     }
 }
 
+/// The attack: whoever may write where the original is gives it another name while its copy is repaired.
+#[test]
+fn a_copy_gets_no_logs_of_one_that_others_could_have_hidden() {
+    let folder = copied();
+    let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+    let (it, hidden) = (folder.path().join("it"), folder.path().join("hidden"));
+    let away = tempfile::tempdir_in("/var/tmp").unwrap();
+    copy(&folder, "it", away.path().join("copy").to_str().unwrap());
+    mode(0o777);
+    fs::rename(&it, &hidden).unwrap();
+    let refused = plimsoll_stow::repair(&open(&away.path().join("copy")), &[]).map(drop);
+    assert!(matches!(refused, Err(StowError::Hidden { .. })), "{refused:?}");
+    fs::rename(&hidden, &it).unwrap();
+    open(&away.path().join("copy")).remove().unwrap();
+    assert_precious(&it);
+    mode(0o700);
+}
+
 #[test]
 fn one_that_was_restored_elsewhere_gets_them_when_that_is_asked_for() {
     let folder = copied();
