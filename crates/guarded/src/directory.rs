@@ -1,15 +1,15 @@
 //! An open directory, and what is in it by name.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
-    linkat, mkdirat, openat, openat2, renameat,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, linkat,
+    mkdirat, openat, openat2, renameat,
 };
 use rustix::io::Errno;
 
@@ -45,14 +45,6 @@ impl Directory {
         Ok(Self::opened(descriptor, path.to_path_buf()))
     }
 
-    /// Opens a directory anew that is held by a descriptor, whatever has its path by now.
-    ///
-    /// # Errors
-    /// If it cannot be entered.
-    pub fn open_held(directory: impl AsFd, path: PathBuf) -> io::Result<Self> {
-        Ok(Self::opened(openat(directory, ".", HELD, Mode::empty())?, path))
-    }
-
     /// Returns the directory of that name in this one.
     ///
     /// # Errors
@@ -62,8 +54,8 @@ impl Directory {
         let name = checked(name.as_ref())?;
         match openat(self, name, HELD | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(descriptor) => {
-                self.require_mount(&descriptor)?;
-                Ok(Self::opened(descriptor, self.path.join(name)))
+                let mount = self.require_mount(&descriptor)?;
+                Ok(Self::opened_on(mount, descriptor, self.path.join(name)))
             }
             Err(errno) => Err(self.no_child(name, errno)),
         }
@@ -166,22 +158,6 @@ impl Directory {
         Ok(facts)
     }
 
-    /// Returns the names of all that is in it, sorted.
-    ///
-    /// # Errors
-    /// If it cannot be listed.
-    pub fn names(&self) -> io::Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for entry in Dir::new(self.reopened()?)? {
-            let name = entry?.file_name().to_bytes().to_vec();
-            if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name));
-            }
-        }
-        names.sort();
-        Ok(names)
-    }
-
     /// Renames a file or directory; replaces a file or an empty directory of the new name.
     ///
     /// # Errors
@@ -281,7 +257,11 @@ impl Directory {
 
     /// One that was opened by other means.
     pub(crate) fn opened(descriptor: OwnedFd, path: PathBuf) -> Self {
-        let mount = mount_of(&descriptor);
+        Self::opened_on(mount_of(&descriptor), descriptor, path)
+    }
+
+    /// The same, where it is known on which mount.
+    fn opened_on(mount: Option<u64>, descriptor: OwnedFd, path: PathBuf) -> Self {
         Self { descriptor: moved(descriptor), path, mount }
     }
 
@@ -310,7 +290,7 @@ impl Directory {
     }
 
     /// With the right to list it, and a position of its own.
-    fn reopened(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn reopened(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(openat(self, ".", flags, Mode::empty())?)
     }

@@ -4,11 +4,13 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{RenameFlags, Stat, fstat, renameat_with};
+use rustix::fs::{RenameFlags, fstat, renameat_with};
 use rustix::io::Errno;
 
 use crate::directory::checked;
-use crate::{Directory, Refusal};
+use crate::held::Identity;
+use crate::trust::is_writable_by_others;
+use crate::{Directory, Refusal, acting_user};
 
 /// Only its maker enters a directory that is made to be one's own.
 const PRIVATE: u32 = 0o700;
@@ -20,8 +22,8 @@ impl Directory {
     /// # Errors
     /// If it is another file, or none.
     pub fn require_same(&self, name: impl AsRef<OsStr>, file: &File) -> io::Result<()> {
-        let (named, held) = (self.facts_of(name)?, fstat(file)?);
-        if is_same(&named, &held) { Ok(()) } else { Err(Refusal::ExchangedFile.into()) }
+        let (named, held) = (self.identity_of(name.as_ref())?, fstat(file)?);
+        if named == Identity::of(&held) { Ok(()) } else { Err(Refusal::ExchangedFile.into()) }
     }
 
     /// Makes sure that a name is that of this very directory.
@@ -33,8 +35,8 @@ impl Directory {
         name: impl AsRef<OsStr>,
         directory: &Directory,
     ) -> io::Result<()> {
-        let (named, held) = (self.facts_of(name)?, directory.facts()?);
-        if is_same(&named, &held) { Ok(()) } else { Err(Refusal::Exchanged.into()) }
+        let (named, held) = (self.identity_of(name.as_ref())?, directory.facts()?);
+        if named == Identity::of(&held) { Ok(()) } else { Err(Refusal::Exchanged.into()) }
     }
 
     /// Makes a directory for this user alone, and makes sure that what was opened is that one: whoever may write beside it
@@ -48,11 +50,17 @@ impl Directory {
             // Some file systems have no permissions at all, and show any.
             Ok(made.facts()?.st_mode & OTHERS == 0 || made.mode_of_new_files()? & OTHERS != 0)
         };
-        if made.require_own().is_ok() && made.names()?.is_empty() && is_private()? {
+        let is_new = || -> io::Result<bool> { Ok(self.is_own_place() || made.names()?.is_empty()) };
+        if made.require_own().is_ok() && is_new()? && is_private()? {
             Ok(made)
         } else {
             Err(Refusal::Exchanged.into())
         }
+    }
+
+    /// Returns whether nobody else can put anything in the place of what this user makes here, so that what was opened is what was made.
+    fn is_own_place(&self) -> bool {
+        self.facts().is_ok_and(|it| it.st_uid == acting_user() && !is_writable_by_others(self, &it))
     }
 
     /// Gives a directory that is held another name, unless there is something of that name.
@@ -98,16 +106,30 @@ fn as_taken(error: io::Error) -> io::Error {
     }
 }
 
-fn is_same(one: &Stat, other: &Stat) -> bool {
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::refusal::refused;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    /// The attack: whoever may write beside a new directory exchanges it before it is opened. What is in it is looked at wherever somebody may.
+    #[test]
+    fn only_where_nobody_else_may_write_is_a_new_directory_not_looked_into() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let parent = Directory::open(folder.path()).unwrap();
+        for (mode, is_own) in [(0o700, true), (0o755, true), (0o777, false), (0o1777, false)] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(parent.is_own_place(), is_own, "{mode:o}");
+            drop(parent.make_own(format!("new-{mode:o}")).unwrap());
+        }
+        if rustix::process::geteuid().is_root() {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+            std::os::unix::fs::chown(folder.path(), Some(65_533), None).unwrap();
+            assert!(!parent.is_own_place());
+        }
+    }
 
     #[test]
     fn a_directory_is_renamed_and_removed_only_under_its_own_name() {

@@ -77,12 +77,14 @@ pub fn require_served_by_none_else(mount: u64) -> io::Result<()> {
 
 impl Directory {
     /// Makes sure that what was opened in this directory is on the same mount, or on another one that root or this
-    /// user serve: only then may it be asked anything.
-    pub(crate) fn require_mount(&self, opened: impl AsFd) -> io::Result<()> {
-        match mount_of(opened) {
-            Some(mount) if self.mount != Some(mount) => require_served_by_none_else(mount),
-            _ => Ok(()),
+    /// user serve: only then may it be asked anything. Returns that mount, if the kernel tells.
+    pub(crate) fn require_mount(&self, opened: impl AsFd) -> io::Result<Option<u64>> {
+        let mount = mount_of(opened);
+        match mount {
+            Some(mount) if self.mount != Some(mount) => require_served_by_none_else(mount)?,
+            _ => {}
         }
+        Ok(mount)
     }
 
     /// Returns true if both are on one mount.
