@@ -29,7 +29,7 @@ use crate::states::States;
 use crate::{Id, StowError};
 use bounds::Bounds;
 use halves::halves_of;
-pub(crate) use node::node_of;
+pub(crate) use node::{boot_id, node_of};
 
 /// The file whose rights and times are those of the container. It is always empty.
 pub const ANCHOR: &str = "anchor";

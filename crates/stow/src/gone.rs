@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use plimsoll_guarded::{Directory, acting_user, random_hex};
-use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, fstat};
 use rustix::io::Errno;
 
 use crate::aside::give_back;
@@ -40,7 +40,9 @@ const REMOVED: u32 = 0o1000;
 /// If it is another user's.
 pub fn mark_gone(directory: impl AsFd, gone: bool) -> Result<(), Errno> {
     let mode = fstat(&directory)?.st_mode & 0o7777 & !REMOVED;
-    fchmod(&directory, Mode::from_raw_mode(if gone { mode | REMOVED } else { mode }))
+    let mode = Mode::from_raw_mode(if gone { mode | REMOVED } else { mode });
+    // As a name in itself: it may only be held, and is the one that is held.
+    chmodat(&directory, c".", mode, AtFlags::empty())
 }
 
 /// Returns a name for a container that is removed.
@@ -163,9 +165,9 @@ pub fn is_gone(directory: impl AsFd) -> Result<bool, Errno> {
 /// could go on for ever; and so could those that others may move, if they were entered twice.
 pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
     let mut seen = BTreeSet::new();
-    let mut entered = vec![(directory.names().unwrap_or_default(), directory)];
+    let mut entered = vec![(directory.names_and_kinds().unwrap_or_default(), directory)];
     while let Some((names, directory)) = entered.last_mut() {
-        let Some(name) = names.pop() else {
+        let Some((name, kind)) = names.pop() else {
             entered.pop();
             continue;
         };
@@ -177,17 +179,23 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
         } else if creation::is_draft(&name) {
             creation::discard_draft(directory, &name);
         } else if below
-            && let Some(child) = own_directory(directory, &name)
+            && let Some(child) = own_directory(directory, &name, kind)
             && child.facts().is_ok_and(|it| seen.insert((it.st_dev, it.st_ino)))
         {
-            entered.push((child.names().unwrap_or_default(), child));
+            entered.push((child.names_and_kinds().unwrap_or_default(), child));
         }
     }
 }
 
-/// Returns the directory of that name, if it is this user's or root's and no container.
-fn own_directory(directory: &Directory, name: &OsStr) -> Option<Directory> {
-    directory.kind_of(name).ok().filter(|it| *it == FileType::Directory)?;
+/// Returns the directory of that name, which is listed as this kind, if it is this user's or root's and no container. Other files are not even looked at, unless no kinds are listed.
+fn own_directory(directory: &Directory, name: &OsStr, listed: FileType) -> Option<Directory> {
+    let kind = match listed {
+        FileType::Unknown => directory.kind_of(name).ok()?,
+        listed => listed,
+    };
+    if kind != FileType::Directory {
+        return None;
+    }
     let child = directory.child_not_mounted(name).ok()?;
     let owner = child.facts().ok()?.st_uid;
     ((owner == 0 || owner == acting_user()) && !Container::is_in(&child).unwrap_or(true))
@@ -197,4 +205,24 @@ fn own_directory(directory: &Directory, name: &OsStr) -> Option<Directory> {
 /// Returns whether a name is that of a removed container.
 pub fn is_gone_name(name: &OsStr) -> bool {
     name.as_bytes().starts_with(GONE_PREFIX.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_listed_as_a_directory_or_as_nothing_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        std::fs::create_dir(folder.path().join("directory")).unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let is_entered =
+            |name: &str, listed| own_directory(&directory, OsStr::new(name), listed).is_some();
+        for listed in [FileType::Directory, FileType::Unknown] {
+            assert!(is_entered("directory", listed));
+            assert!(!is_entered("file", listed));
+        }
+        assert!(!is_entered("directory", FileType::RegularFile));
+    }
 }

@@ -9,11 +9,13 @@ mod entry;
 mod head;
 mod held;
 mod scan;
+mod told_size;
 mod unopened;
 mod writer;
 
 pub use entry::{EntryKind, HEADER_BYTES, SmallEntry};
 pub use head::{Head, RECORDS_FROM};
+pub use told_size::told_by;
 pub use unopened::{discard_small, size_in};
 pub use writer::{SmallWriter, Stored};
 

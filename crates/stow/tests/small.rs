@@ -12,8 +12,8 @@ use std::process::Command;
 use plimsoll_guarded::Directory;
 use plimsoll_stats::Random;
 use plimsoll_stow::{
-    News, Placement, Problem, Reader, SmallWriter, Stored, StowError, Target, Writer, check,
-    repair, size_in,
+    MARKER, News, Placement, Problem, Reader, SmallWriter, Stored, StowError, Target, Writer,
+    check, repair, size_in, told_by,
 };
 use support::small::{Process, ROOM, make, open, read};
 use support::{content, targets};
@@ -70,7 +70,7 @@ fn several_writers_of_a_file_that_grows_see_what_a_plain_file_holds() {
         let folder = tempfile::tempdir().unwrap();
         let (targets, path) = (targets(folder.path(), 2), folder.path().join("it"));
         drop(make(&path, &targets));
-        let mut plain = Vec::new();
+        let (mut plain, mut is_told) = (Vec::new(), false);
         let mut processes = [(); 3].map(|()| Process::new(&path, &targets));
         for step in 0..80 {
             let process = &mut processes[random.below(3) as usize];
@@ -95,7 +95,11 @@ fn several_writers_of_a_file_that_grows_see_what_a_plain_file_holds() {
             process.reader.refresh().unwrap();
             assert_eq!(content(&process.reader), plain, "seed {seed}, step {step}");
             assert_eq!(read(&open(&path, &targets)), plain, "seed {seed}, step {step}");
+            let told = told_by(&rustix::fs::stat(path.join(MARKER)).unwrap());
+            assert!(told.is_none_or(|it| it == plain.len() as u64), "seed {seed}, step {step}");
+            is_told |= told.is_some();
         }
+        assert!(is_told, "seed {seed}: the size was never told by times");
         assert!(processes.iter().any(|it| it.large.is_some()), "seed {seed}: it never grew");
         assert!(log_directories(&targets) > 0);
         drop(processes);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plimsoll_stats::Random;
-use plimsoll_stow::{Reader, check};
+use plimsoll_stow::{MARKER, Reader, check, told_by};
 use support::small::{Process, make, open, read};
 use support::{content, targets};
 
@@ -75,6 +75,10 @@ fn what_was_written_is_there_after_any_kill() {
                 false => large += 1,
             }
             let bytes = content(&reader);
+            // What the marker's times tell is true at every moment, or nothing.
+            let by_times = told_by(&rustix::fs::stat(path.join(MARKER)).unwrap());
+            assert!(by_times.is_none_or(|it| it == bytes.len() as u64), "round {round}");
+            assert!(by_times.is_none() || reader.is_small(), "round {round}");
             assert!(bytes.len() as u64 / 8 >= told, "round {round}: {} of {told}", bytes.len() / 8);
             assert_eq!(bytes.len() % 8, 0);
             for (number, word) in bytes.chunks_exact(8).enumerate() {

@@ -23,7 +23,7 @@ pub(super) fn node_on(device: u64) -> io::Result<Id> {
 }
 
 /// Returns what the kernel is known by since it was started: asked once, as it stays.
-fn boot_id() -> io::Result<Id> {
+pub(crate) fn boot_id() -> io::Result<Id> {
     static KNOWN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
     // Two threads store the same.
     let known = KNOWN.each_ref().map(|it| it.load(Ordering::Acquire));

@@ -1,6 +1,6 @@
 //! What a reader can tell of a file beside its bytes.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_guarded::Readers;
 
@@ -44,9 +44,15 @@ impl Reader {
         self.changes
     }
 
-    /// Returns when a log was written to last, as far as the targets tell.
+    /// Returns when a log was written to last, as far as the targets tell; of a small file in whole seconds, as its marker's nanoseconds have its size.
     pub fn last_written(&self) -> Option<SystemTime> {
         let scans = self.logs.iter().filter_map(|it| it.scan.as_ref().ok());
-        scans.filter_map(|it| it.log().modified()).max()
+        let last = scans.filter_map(|it| it.log().modified()).max();
+        if self.is_small() { last.map(whole_second) } else { last }
     }
+}
+
+fn whole_second(time: SystemTime) -> SystemTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_secs(since.as_secs())
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use plimsoll_guarded::Directory;
-use rustix::fs::{Mode, OFlags, fchmod, fdatasync, fstat};
+use rustix::fs::{Mode, OFlags, Stat, fchmod, fdatasync, fstat};
 use rustix::io::{Errno, pread, pwrite};
 
 use super::MARKER_BYTES_MAX;
@@ -99,8 +99,12 @@ impl Held {
         &self.marker
     }
 
+    pub(super) fn facts(&self) -> Result<Stat, Errno> {
+        fstat(&self.marker)
+    }
+
     pub(super) fn size(&self) -> Result<u64, Errno> {
-        Ok(u64::try_from(fstat(&self.marker)?.st_size).unwrap_or(0))
+        Ok(u64::try_from(self.facts()?.st_size).unwrap_or(0))
     }
 
     /// Returns its head; `None` if it is not small any more, or damaged.

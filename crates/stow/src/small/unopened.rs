@@ -57,17 +57,24 @@ pub fn discard_small(parent: impl AsFd, name: &str, directory: impl AsFd) -> boo
         && unlinkat(parent, name, AtFlags::REMOVEDIR).is_ok()
 }
 
-/// Returns whether there is nothing but a marker and an anchor in a directory.
+/// Returns whether there is nothing but a marker and an anchor in a directory. Its names are asked for once: file systems of one node tell as many as there is room for, and a
+/// directory in which there is something after all is not removed.
 fn has_nothing_else(directory: impl AsFd) -> Result<bool, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = openat(directory, c".", flags, Mode::empty())?;
     let mut room = [core::mem::MaybeUninit::uninit(); 1024];
     let mut names = RawDir::new(opened, &mut room);
+    let known = [".", "..", ANCHOR, MARKER];
+    let mut count = 0;
     while let Some(entry) = names.next() {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        if ![".", "..", ANCHOR, MARKER].iter().any(|it| it.as_bytes() == name) {
+        if !known.iter().any(|it| it.as_bytes() == name) {
             return Ok(false);
+        }
+        count += 1;
+        if count == known.len() && names.is_buffer_empty() {
+            break;
         }
     }
     Ok(true)

@@ -8,6 +8,7 @@ use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
 use super::held::{Held, errno_of};
 use super::scan::{Place, read, size_after};
+use super::told_size::tell;
 use crate::copies::{Copy, copied};
 use crate::findings::Findings;
 use crate::first_sync::sync_above;
@@ -33,6 +34,8 @@ pub struct SmallWriter {
     /// Bytes that the marker may have.
     most: u64,
     copy: Copy,
+    /// The marker's times tell the size.
+    is_told: bool,
 }
 
 impl SmallWriter {
@@ -49,7 +52,7 @@ impl SmallWriter {
 
     pub(crate) fn of(marker: Held, most: u64) -> Self {
         let most = most.min(MARKER_BYTES_MAX);
-        SmallWriter { marker, place: Place::default(), size: 0, most, copy: copied }
+        SmallWriter { marker, place: Place::default(), size: 0, most, copy: copied, is_told: false }
     }
 
     /// Has what is written copied in another way: what is stored must be what its checksum is of, and the memory of a program may change meanwhile, or not be there.
@@ -118,6 +121,14 @@ impl SmallWriter {
         })
     }
 
+    /// Ends writing: also of a file that nobody has written to, the size is told by the marker's times.
+    pub fn close(mut self, container: &Container) {
+        if !self.is_told {
+            // Whoever cannot do that leaves a marker that has to be read.
+            let _ = self.change(container, |_, _| Ok(Stored::At(0)));
+        }
+    }
+
     /// Does something while nobody else changes the file, after what they have written.
     fn change(
         &mut self,
@@ -130,6 +141,10 @@ impl SmallWriter {
             Ok(None) => Ok(Stored::Outgrown),
             Err(errno) => Err(errno),
         };
+        if let Ok(Stored::At(_)) = done {
+            // Where it is not told, whoever wants to know reads.
+            self.is_told = tell(&self.marker, self.size).is_ok();
+        }
         // What was done is there, whatever becomes of the lock.
         let _ = self.marker.end_change();
         done
