@@ -23,7 +23,8 @@ static MOVED: [AtomicU64; NUMBERS / 64] = [const { AtomicU64::new(0) }; NUMBERS 
 
 /// Returns the same file under a number that the program does not get to; the descriptor itself when there is none.
 pub fn out_of_sight(fd: OwnedFd) -> OwnedFd {
-    let copy = match above_limit(&fd).or_else(|_| below_limit(&fd)) {
+    let limit = getrlimit(Resource::Nofile);
+    let copy = match above_limit(&fd, &limit).or_else(|_| below_limit(&fd, &limit)) {
         Ok(copy) => copy,
         Err(_) => fd,
     };
@@ -33,8 +34,7 @@ pub fn out_of_sight(fd: OwnedFd) -> OwnedFd {
     copy
 }
 
-fn above_limit(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let limit = getrlimit(Resource::Nofile);
+fn above_limit(fd: &OwnedFd, limit: &Rlimit) -> Result<OwnedFd, Errno> {
     let (Some(current), most) = (limit.current, limit.maximum.unwrap_or(u64::MAX)) else {
         return Err(Errno::MFILE);
     };
@@ -45,13 +45,13 @@ fn above_limit(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum })?;
     let copy = fcntl_dupfd_cloexec(fd, current as RawFd);
     // As it was: the limit is only asked for when a number is given.
-    setrlimit(Resource::Nofile, limit)?;
+    setrlimit(Resource::Nofile, Rlimit { current: limit.current, maximum: limit.maximum })?;
     copy
 }
 
-fn below_limit(fd: &OwnedFd) -> Result<OwnedFd, Errno> {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(HIGHEST_START + BELOW_LIMIT);
-    let start = limit.saturating_sub(BELOW_LIMIT).min(HIGHEST_START);
+fn below_limit(fd: &OwnedFd, limit: &Rlimit) -> Result<OwnedFd, Errno> {
+    let current = limit.current.unwrap_or(HIGHEST_START + BELOW_LIMIT);
+    let start = current.saturating_sub(BELOW_LIMIT).min(HIGHEST_START);
     fcntl_dupfd_cloexec(fd, start as RawFd)
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{
-    ANCHOR, Container, News, Placement, Reader, SmallWriter, Stored, StowError, Writer,
+    ANCHOR, Container, News, Placement, Reader, SmallWriter, Stored, StowError, Writer, is_gone,
     is_gone_name,
 };
 use rustix::fd::OwnedFd;
@@ -332,6 +332,11 @@ impl Used {
         let _ = utimensat(self.container.directory(), anchor, &times, AtFlags::SYMLINK_NOFOLLOW);
     }
 
+    /// Notes that the anchor was made just now, with the time of that.
+    pub fn is_new(&mut self) {
+        self.touched = clock_gettime(ClockId::RealtimeCoarse);
+    }
+
     /// Returns where the container is.
     pub fn path(&self) -> Option<PathBuf> {
         std::fs::read_link(self.container.directory().path_by_descriptor()).ok()
@@ -339,6 +344,10 @@ impl Used {
 
     /// Returns where the container is if it was removed while it was open.
     pub fn gone_to(&self) -> Option<PathBuf> {
+        // It is marked before it gets such a name.
+        if is_gone(self.container.directory()) == Ok(false) {
+            return None;
+        }
         self.path().filter(|path| path.file_name().is_some_and(is_gone_name))
     }
 
@@ -346,7 +355,9 @@ impl Used {
     pub fn close(&mut self) -> Outcome {
         self.reader = None;
         self.news = None;
-        self.small = None;
+        if let Some(small) = self.small.take() {
+            small.close(&self.container);
+        }
         match self.writer.take() {
             Some(writer) => writer.close().map(|()| 0).map_err(told),
             None => Ok(0),

@@ -13,7 +13,7 @@ use std::path::Path;
 use core::ffi::{CStr, c_int};
 
 use plimsoll_guarded::{Directory, acting_user, mount_of, require_served_by_none_else};
-use plimsoll_stow::{ANCHOR, Container, MARKER};
+use plimsoll_stow::{ANCHOR, Container, MARKER, told_by};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
@@ -36,18 +36,42 @@ const LEFT_OUT: OFlags =
 /// A container, held by its directory.
 pub struct Found {
     directory: OwnedFd,
+    /// What its directory is known by.
+    pub itself: Key,
     /// What its anchor is.
     pub anchor: Stat,
+    /// The size of its file, if the times of its marker tell it.
+    pub told_size: Option<u64>,
+}
+
+/// What a name leads to.
+pub enum Sought {
+    /// A container that counts.
+    Container(Found),
+    /// Something else.
+    Other,
+    /// Nothing has this name.
+    Nothing,
 }
 
 impl Found {
     /// Looks for a container; `None` if there is something else, or one that does not count.
     pub fn at(at: &NamedAt<'_>, follow: bool) -> Option<Self> {
+        match Self::sought(at, follow) {
+            Sought::Container(found) => Some(found),
+            Sought::Other | Sought::Nothing => None,
+        }
+    }
+
+    /// Looks what a name leads to.
+    pub fn sought(at: &NamedAt<'_>, follow: bool) -> Sought {
         let directory = match hold_directory(at, OFlags::NOFOLLOW) {
-            Err(Errno::LOOP | Errno::NOTDIR) if follow && is_link(at) => over_own_links(at)?,
-            held => held.ok()?,
+            Err(Errno::NOENT) => return Sought::Nothing,
+            Err(Errno::LOOP | Errno::NOTDIR) if follow && is_link(at) => over_own_links(at),
+            held => held.ok(),
         };
-        Self::in_directory(directory).ok()
+        let found = directory.map(Self::in_directory);
+        found.and_then(Result::ok).map_or(Sought::Other, Sought::Container)
     }
 
     /// Returns the directory that has a name, if it is no container that counts.
@@ -57,8 +81,8 @@ impl Found {
 
     /// Takes a directory that is held as a container; gives it back if it is something else, or one that does not count.
     pub fn in_directory(directory: OwnedFd) -> Result<Self, OwnedFd> {
-        match Parts::of(&directory).ok().as_ref().and_then(Parts::anchor_that_counts) {
-            Some(anchor) => Ok(Found { directory, anchor }),
+        match Parts::of(&directory).ok().as_ref().and_then(Parts::that_count) {
+            Some(parts) => Ok(Self::of_parts(directory, parts)),
             None => Err(directory),
         }
     }
@@ -82,14 +106,18 @@ impl Found {
         if !parts.anchor.is_some_and(|it| Key::of(&it) == Key::of(file)) {
             return Err(None);
         }
-        match (parts.marker, parts.anchor_that_counts()) {
+        match (parts.marker, parts.that_count()) {
             (None, _) => Ok(None),
-            (_, Some(anchor)) => Ok(Some(Found { directory, anchor })),
+            (_, Some(parts)) => Ok(Some(Self::of_parts(directory, parts))),
             (Some(marker), None) => {
                 let is_ours = hold::is_held_by(fd).unwrap_or(is_trusted(&marker) && parts.is_own);
                 if is_ours { Err(Some(libc::EACCES)) } else { Ok(None) }
             }
         }
+    }
+
+    fn of_parts(directory: OwnedFd, [itself, anchor, marker]: [Stat; 3]) -> Self {
+        Found { directory, itself: Key::of(&itself), anchor, told_size: told_by(&marker) }
     }
 
     /// Holds it by a number that programs do not count on, so that what is opened next gets the lowest that is free.
@@ -135,6 +163,7 @@ impl Found {
 
 /// What is in a directory of that which makes it a container.
 struct Parts {
+    itself: Option<Stat>,
     anchor: Option<Stat>,
     marker: Option<Stat>,
     /// The directory is this user's or root's.
@@ -157,19 +186,26 @@ impl Parts {
             part => part.map(Some).map_err(number),
         };
         let Some(anchor) = part(ANCHOR)? else {
-            return Ok(Parts { anchor: None, marker: None, is_own: false, is_safe: false });
+            return Ok(Parts {
+                itself: None,
+                anchor: None,
+                marker: None,
+                is_own: false,
+                is_safe: false,
+            });
         };
         let facts = fstat(directory).map_err(number)?;
         let is_own = is_trusted(&facts);
         let is_safe = is_own && facts.st_mode & OTHERS_WRITE == 0;
-        Ok(Parts { anchor: Some(anchor), marker: part(MARKER)?, is_own, is_safe })
+        let marker = part(MARKER)?;
+        Ok(Parts { itself: Some(facts), anchor: Some(anchor), marker, is_own, is_safe })
     }
 
-    /// Returns the anchor, if this is a container that counts.
-    fn anchor_that_counts(&self) -> Option<Stat> {
+    /// Returns the directory, the anchor and the marker, if this is a container that counts.
+    fn that_count(&self) -> Option<[Stat; 3]> {
         let anchor = self.anchor.filter(is_regular)?;
-        self.marker.filter(is_regular)?;
-        (self.is_safe && anchor.st_nlink == 1).then_some(anchor)
+        let marker = self.marker.filter(is_regular)?;
+        (self.is_safe && anchor.st_nlink == 1).then_some([self.itself?, anchor, marker])
     }
 }
 

@@ -13,10 +13,8 @@ use plimsoll_stow::{
     Container, Target, discard_all_gone, discard_gone, discard_small, gone_name, inherit, is_gone,
     mark_gone, renew,
 };
-use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, openat, renameat_with, unlinkat,
-};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, openat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::entry::{Key, told};
@@ -82,24 +80,23 @@ fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
 
 /// Gives a container a name that programs do not see, after it was marked as removed, which only its owner can.
 fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let container = openat(found.directory(), c".", flags, Mode::empty()).map_err(number)?;
-    let is_same = |it: &Stat| fstat(&container).is_ok_and(|own| Key::of(&own) == Key::of(it));
+    let is_same = |it: &Stat| Key::of(it) == found.itself;
     if !held.at()?.facts().is_ok_and(|it| is_same(&it)) {
         // Somebody gave the name to another file meanwhile.
         return Err(libc::ENOENT);
     }
-    mark_gone(&container, true).map_err(number)?;
+    let container = found.directory();
+    mark_gone(container, true).map_err(number)?;
     let (directory, name) = (&held.directory, held.name.as_c_str());
     rename_aside(directory, name, gone).map_err(|it| {
-        let _ = mark_gone(&container, false);
+        let _ = mark_gone(container, false);
         number(it)
     })?;
-    mark_again(&container)
+    mark_again(container)
 }
 
 /// Marks a removed container that has its last name, if somebody took the mark for one that was left by a kill.
-pub fn mark_again(container: &OwnedFd) -> Result<(), c_int> {
+pub fn mark_again(container: impl AsFd + Copy) -> Result<(), c_int> {
     match is_gone(container).map_err(number)? {
         true => Ok(()),
         false => mark_gone(container, true).map_err(number),

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use libc::mode_t;
-use plimsoll_guarded::{Directory, mount_of};
+use plimsoll_guarded::Directory;
 use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
@@ -17,7 +17,7 @@ use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 
 use super::entry::{Key, told};
-use super::found::{Found, create_anchor, open_anchor};
+use super::found::{Found, Sought, create_anchor, open_anchor};
 use super::held_file::HeldFile;
 use super::names::{NamedAt, is_directory};
 use super::settings::Settings;
@@ -45,7 +45,10 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     }
     let follow = !flags.contains(OFlags::NOFOLLOW);
     for tried in 0..TRIES {
-        if let Some(found) = at.container(follow).map(Found::aside) {
+        let sought = Found::sought(at, follow);
+        let is_nothing = matches!(sought, Sought::Nothing);
+        if let Sought::Container(found) = sought {
+            let found = found.aside();
             match open_there(serving, at, &found, flags) {
                 // It was removed just now.
                 Err(libc::ENOENT | libc::ESTALE) => {
@@ -61,7 +64,7 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
                 }
             }
         }
-        let facts = at.facts();
+        let facts = if is_nothing { Err(Errno::NOENT) } else { at.facts() };
         // Another one may have taken its place while it was looked at.
         if facts.is_ok_and(|it| is_directory(&it)) && !at.is_plain_directory() {
             continue;
@@ -226,11 +229,12 @@ struct OwnDirectory {
 impl OwnDirectory {
     /// Opens it to make something in it, over nobody else's links.
     fn open(self, settings: &Settings) -> io::Result<Directory> {
+        let held = Directory::of_held(self.held, self.path);
         // On the mount's own file system, no other user is asked; and what the kernel calls it has no links.
-        let number = mount_of(&self.held);
+        let number = held.mount_number();
         match number.is_some() && number == settings.mount_number {
-            true => Directory::open_held(&self.held, self.path),
-            false => Directory::open_by_own_links(&self.path),
+            true => Ok(held),
+            false => Directory::open_by_own_links(held.path()),
         }
     }
 }
@@ -261,7 +265,9 @@ fn make_small(
     let file = file.ok_or(libc::EIO)?;
     let key = Key::of(&fstat(&file).map_err(number)?);
     let entry = registry::add(serving, key, container, Some(small));
-    entry.hold(serving).note(file.as_raw_fd());
+    let mut held = entry.hold(serving);
+    held.is_new();
+    held.note(file.as_raw_fd());
     Ok(Some(file.into_raw_fd() as usize))
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::entry::{Entry, Used};
-use super::found::Found;
+use super::found::{Found, Sought};
 use super::held_file::HeldFile;
 use super::names::{NamedAt, is_directory};
 use super::{Outcome, number, registry};
@@ -40,14 +40,16 @@ pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) 
 pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
     let follow = follows(status.flags());
     for _ in 1..TRIES {
-        let Some(found) = at.container(follow) else {
-            match at.facts() {
+        let found = match Found::sought(at, follow) {
+            Sought::Container(found) => found,
+            // Not asked again: others may make a container of this name.
+            Sought::Nothing => return Some(Err(libc::ENOENT)),
+            Sought::Other => match at.facts() {
                 // One has taken its place while it was looked at.
                 Ok(facts) if is_directory(&facts) && !at.is_plain_directory() => continue,
-                // Not asked again: others may make a container of this name.
                 Err(error) => return Some(Err(number(error))),
                 Ok(_) => return None,
-            }
+            },
         };
         if at.ends_with_slash() {
             return Some(Err(libc::ENOTDIR));
@@ -67,7 +69,7 @@ const TRIES: usize = 64;
 fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
     // Most of those that nobody has open are small.
     let small = match registry::find(serving, found.key()) {
-        None => size_in(found.directory()),
+        None => found.told_size.or_else(|| size_in(found.directory())),
         Some(_) => None,
     };
     let size = match small {
