@@ -14,6 +14,7 @@ mod limits;
 mod masks;
 mod outside;
 mod ran;
+mod read_again;
 mod shared;
 mod small;
 mod targets;

@@ -60,6 +60,9 @@ pub trait Backend: Sync {
     /// Serves a call on a name, if that is its own.
     fn on_name(&self, name: &Name, request: &NameRequest) -> Answer;
 
+    /// The numbers from `first` to `last` may be other files' from now on.
+    fn forget(&self, _first: u32, _last: u32) {}
+
     /// A descriptor of its own was duplicated.
     fn duplicated(&self, _from: c_int, _to: c_int) {}
 
@@ -286,6 +289,9 @@ fn known_owner(fd: c_int) -> u8 {
 }
 
 fn set_owner(fd: c_int, mark: u8) {
+    if known_owner(fd) >= FIRST_BACKEND {
+        BACKENDS.iter().for_each(|backend| backend.forget(fd as u32, fd as u32));
+    }
     if let Some(entry) = OWNERS.get(fd as usize) {
         entry.store(mark, Ordering::Relaxed);
     }
@@ -382,6 +388,7 @@ pub fn ends() {
 pub fn forget_range(first: u32, last: u32) {
     if is_active() {
         let numbers = first as usize..(last as usize).saturating_add(1).min(DESCRIPTORS);
+        BACKENDS.iter().for_each(|backend| backend.forget(first, last));
         for entry in OWNERS.get(numbers).unwrap_or_default() {
             entry.store(UNKNOWN, Ordering::Relaxed);
         }

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::table::reals;
-use crate::{process, sys};
+use crate::{process, sys, watched_pages};
 
 /// Where an address is wrong for a file (sigaction(2)): not what `kill` sends.
 const BUS_ADRERR: c_int = 2;
@@ -42,21 +42,21 @@ impl Wish {
 /// True once our handler was set: from then on the program is told its own.
 static STANDS: AtomicBool = AtomicBool::new(false);
 
-/// Stands ready, also in front of a handler that is there already.
-pub fn install() {
+/// Stands ready, also in front of a handler that is there already. Returns false where it cannot.
+pub fn install() -> bool {
     let mut before = default_action();
     // SAFETY: the pointers are to actions of ours.
     unsafe {
-        if set_action(ptr::null(), &raw mut before) != 0
-            || before.sa_sigaction == libc::SIG_IGN
-            || before.sa_sigaction == address()
-        {
-            return;
+        if set_action(ptr::null(), &raw mut before) != 0 || before.sa_sigaction == libc::SIG_IGN {
+            return false;
+        }
+        if before.sa_sigaction == address() {
+            return true;
         }
         WISH.set((before.sa_sigaction, before.sa_flags));
         STANDS.store(true, Ordering::Release);
         let ours = in_front_of(&before);
-        set_action(&raw const ours, ptr::null_mut());
+        set_action(&raw const ours, ptr::null_mut()) == 0
     }
 }
 
@@ -182,16 +182,24 @@ extern "C-unwind" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: 
 
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Puts zeros where a page of ours is gone. False when it is not one of ours.
+/// Puts another page where one of ours is gone. False when it is not one of ours.
 fn is_replaced(address: usize) -> bool {
-    let Some(process) = process::current().filter(|process| process.has_mapped(address)) else {
-        return false;
-    };
-    process.stop();
+    let is_watched = watched_pages::has(address);
+    if !is_watched {
+        let Some(process) = process::current().filter(|process| process.has_mapped(address)) else {
+            return false;
+        };
+        process.stop();
+    }
     let page = rustix::param::page_size();
     let start = (address - address % page) as *mut c_void;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     let flags = MapFlags::PRIVATE | MapFlags::FIXED;
     // SAFETY: a page of a mapping of ours, which cannot be read or written as it is.
-    unsafe { mmap_anonymous(start, page, protection, flags) }.is_ok()
+    let is_there = unsafe { mmap_anonymous(start, page, protection, flags) }.is_ok();
+    if is_there && is_watched {
+        // SAFETY: the page that was just mapped, which others read as atomic words only.
+        unsafe { ptr::write_bytes(start.cast::<u8>(), u8::MAX, page) };
+    }
+    is_there
 }

@@ -59,6 +59,7 @@ mod thread;
 mod transfers;
 mod unwind;
 mod walk;
+mod watched_pages;
 
 use plimsoll_trace::layout::State;
 
@@ -82,6 +83,9 @@ fn start() {
         guard::install();
     }
     if backend::is_active() {
+        if guard::install() {
+            watched_pages::begin();
+        }
         hooks::standard_streams::check();
     }
 }

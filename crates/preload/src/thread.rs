@@ -23,8 +23,8 @@ pub struct Thread {
     hooks: AtomicU32,
     /// 1 while a backend works for this thread: what it calls is its own.
     serving: AtomicU32,
-    /// Unused; keeps the size a power of two.
-    reserved: u32,
+    /// How often it is within a read that signals may interrupt, or has left one for good.
+    at_once: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Thread>() == 32);
@@ -73,7 +73,7 @@ pub fn current() -> *mut Thread {
                 busy: AtomicU32::new(0),
                 hooks: AtomicU32::new(0),
                 serving: AtomicU32::new(0),
-                reserved: 0,
+                at_once: AtomicU32::new(0),
             })
         };
     }
@@ -180,6 +180,40 @@ impl Drop for Serving {
             let mut before = 0;
             pthread_setcancelstate(self.cancellation, &raw mut before);
         }
+    }
+}
+
+/// Returns true within a read that signals may interrupt: the one who asks has interrupted it, or it was left for good.
+pub fn reads_at_once() -> bool {
+    // SAFETY: the thread's own storage.
+    unsafe { (*current()).at_once.load(Ordering::Relaxed) != 0 }
+}
+
+/// Proof that the thread is within a read that signals may interrupt.
+pub struct AtOnce {
+    thread: *mut Thread,
+}
+
+impl AtOnce {
+    /// Begins.
+    #[inline(always)]
+    pub fn begin() -> Self {
+        let thread = current();
+        // SAFETY: the thread's own storage; only this thread and its signal handlers use it, which leave it as it was.
+        let at_once = unsafe { &(*thread).at_once };
+        at_once.store(at_once.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        AtOnce { thread }
+    }
+}
+
+impl Drop for AtOnce {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `begin`.
+        let at_once = unsafe { &(*self.thread).at_once };
+        at_once.store(at_once.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
     }
 }
 

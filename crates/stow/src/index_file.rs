@@ -40,6 +40,13 @@ struct Blocks<T> {
     entries: Vec<OnceLock<Option<Box<[T]>>>>,
 }
 
+/// What is done about a block that is needed and was not read yet.
+#[derive(Clone, Copy)]
+enum Unread {
+    IsRead,
+    IsLeft,
+}
+
 /// How the bytes of a range lie.
 pub enum Lay {
     /// In runs of short parts, which fill it.
@@ -124,7 +131,9 @@ impl IndexFile {
             return Ok(parts.found);
         }
         self.singles_of(&mut parts)?;
-        self.each_run(&parts.range.clone(), |run| parts.add_run(run).map(|()| false))?;
+        self.each_run(&parts.range.clone(), Unread::IsRead, |run| {
+            parts.add_run(run).map(|()| false)
+        })?;
         // The parts of each run are in order already, which this sort makes use of.
         parts.found.sort_by_key(|it| it.start);
         let is_apart = |pair: &[Extent]| pair[0].end() <= pair[1].start;
@@ -138,7 +147,7 @@ impl IndexFile {
             if fence.first >= parts.range.end {
                 break;
             }
-            let singles = self.singles_in(block, fence)?;
+            let singles = self.singles_in(block, fence, Unread::IsRead)?;
             let from = singles.partition_point(|it| it.end() <= parts.range.start);
             for single in &singles[from..] {
                 if single.start >= parts.range.end {
@@ -155,17 +164,30 @@ impl IndexFile {
     /// # Errors
     /// If a block that is needed is not what was written.
     pub fn around(&self, range: &Range<u64>) -> Result<Option<Extent>, DamagedIndex> {
+        self.look_around(range, Unread::IsRead)
+    }
+
+    /// Does the same without reading or waiting; `None` also where a block is needed that was not read yet.
+    pub fn around_known(&self, range: &Range<u64>) -> Option<Extent> {
+        self.look_around(range, Unread::IsLeft).ok().flatten()
+    }
+
+    fn look_around(
+        &self,
+        range: &Range<u64>,
+        unread: Unread,
+    ) -> Result<Option<Extent>, DamagedIndex> {
         let fences = &self.head.singles;
         let block = fences.partition_point(|it| it.reach <= range.start);
         if let Some(fence) = fences.get(block).filter(|it| it.first <= range.start) {
-            let singles = self.singles_in(block, fence)?;
+            let singles = self.singles_in(block, fence, unread)?;
             let at = singles.partition_point(|it| it.end() <= range.start);
             if let Some(part) = singles.get(at).and_then(|it| it.cut(range)) {
                 return Ok(Some(part));
             }
         }
         let mut found = None;
-        self.each_run(range, |run| {
+        self.each_run(range, unread, |run| {
             found = run.around(range);
             Ok(found.is_some())
         })?;
@@ -178,7 +200,7 @@ impl IndexFile {
     /// If a block that is needed is not what was written.
     pub fn lay_of(&self, range: Range<u64>) -> Result<Lay, DamagedIndex> {
         let mut strands = Strands::new(range.clone());
-        self.each_run(&range, |run| Ok(!strands.add(run)))?;
+        self.each_run(&range, Unread::IsRead, |run| Ok(!strands.add(run)))?;
         Ok(match strands.are_whole() {
             true => Lay::Strands(strands),
             false => Lay::Parts(self.of(range)?),
@@ -190,6 +212,7 @@ impl IndexFile {
     fn each_run(
         &self,
         range: &Range<u64>,
+        unread: Unread,
         mut take: impl FnMut(&IndexRun) -> Result<bool, DamagedIndex>,
     ) -> Result<(), DamagedIndex> {
         let fences = &self.head.runs;
@@ -198,7 +221,7 @@ impl IndexFile {
             if fence.reach <= range.start {
                 break;
             }
-            let runs = self.runs_in(block, fence)?;
+            let runs = self.runs_in(block, fence, unread)?;
             let behind = runs.partition_point(|it| it.run.first.start < range.end);
             let reaching = runs[..behind].iter().rev().take_while(|it| it.reach > range.start);
             for it in reaching {
@@ -210,7 +233,12 @@ impl IndexFile {
         Ok(())
     }
 
-    fn runs_in(&self, block: usize, fence: &Fence) -> Result<&[ReachingRun], DamagedIndex> {
+    fn runs_in(
+        &self,
+        block: usize,
+        fence: &Fence,
+        unread: Unread,
+    ) -> Result<&[ReachingRun], DamagedIndex> {
         let read = || {
             let bytes = self.block(self.runs.begins[block], fence, RUN_BYTES)?;
             let mut reach = 0;
@@ -223,10 +251,15 @@ impl IndexFile {
                 bytes.chunks_exact(RUN_BYTES).map(&mut reaching).collect();
             runs.filter(|it| it.is_sorted_by_key(|it| it.run.first.start))
         };
-        self.runs.entries[block].get_or_init(read).as_deref().ok_or(DamagedIndex)
+        self.runs.entry(block, unread, read).ok_or(DamagedIndex)
     }
 
-    fn singles_in(&self, block: usize, fence: &Fence) -> Result<&[Extent], DamagedIndex> {
+    fn singles_in(
+        &self,
+        block: usize,
+        fence: &Fence,
+        unread: Unread,
+    ) -> Result<&[Extent], DamagedIndex> {
         let read = || {
             let bytes = self.block(self.singles.begins[block], fence, SINGLE_BYTES)?;
             let is_inside = |it: &Extent| it.end() <= self.head.size;
@@ -235,7 +268,7 @@ impl IndexFile {
                 bytes.chunks_exact(SINGLE_BYTES).map(single).collect();
             singles.filter(|it| it.is_sorted_by(|a, b| a.end() <= b.start))
         };
-        self.singles.entries[block].get_or_init(read).as_deref().ok_or(DamagedIndex)
+        self.singles.entry(block, unread, read).ok_or(DamagedIndex)
     }
 
     fn block(&self, begin: u64, fence: &Fence, each: usize) -> Option<Vec<u8>> {
@@ -257,6 +290,20 @@ impl<T> Blocks<T> {
         let begins = fences.iter().map(&mut place).collect();
         let entries = fences.iter().map(|_| OnceLock::new()).collect();
         (Blocks { begins, entries }, next)
+    }
+
+    /// Returns what is in a block; `None` if it is damaged, or was left unread.
+    fn entry(
+        &self,
+        block: usize,
+        unread: Unread,
+        read: impl FnOnce() -> Option<Box<[T]>>,
+    ) -> Option<&[T]> {
+        let entry = &self.entries[block];
+        match unread {
+            Unread::IsRead => entry.get_or_init(read).as_deref(),
+            Unread::IsLeft => entry.get()?.as_deref(),
+        }
     }
 }
 

@@ -47,6 +47,7 @@ mod error;
 mod findings;
 mod first_sync;
 mod fresh;
+mod glance;
 mod gone;
 pub mod header;
 mod home;

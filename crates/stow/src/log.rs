@@ -32,6 +32,11 @@ const EXT4: i64 = 0xEF53;
 const XFS: i64 = 0x5846_5342;
 const TMPFS: i64 = 0x0102_1994;
 
+/// Returns whether what is stored into a mapping is what others read at once, on file systems of this kind.
+pub fn is_mapped_well(kind: i64) -> bool {
+    MAPPED_WELL.contains(&kind)
+}
+
 /// An open log.
 #[derive(Debug)]
 pub struct Log {
@@ -302,7 +307,7 @@ impl Log {
 
     /// Returns whether slot pages can be stored into by a mapping here.
     pub fn is_mapped_well(&self) -> bool {
-        MAPPED_WELL.contains(&self.kind)
+        is_mapped_well(self.kind)
     }
 
     /// Returns whether its file system notes in a journal what is written for the first time.

@@ -45,6 +45,8 @@ impl LogPool<'_> {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;
             let mark = self.state.mark(listed.number).attempt("open", name)?;
+            // Whoever listed it may have been killed before this; those who look for news look at so many.
+            self.state.note_logs(u64::from(listed.number) + 1);
             return Ok(MarkedLog { log, mark });
         }
         let number = listed.len() as u32;

@@ -3,10 +3,13 @@
 use std::fs::File;
 use std::io;
 
+use rustix::fs::fstatfs;
 use rustix::io::{Errno, pread};
 
 use crate::Container;
 use crate::fresh::is_of_one_node;
+use crate::glance::Glance;
+use crate::log::is_mapped_well;
 use crate::state::{LINE_BYTES, STATE_BYTES_MAX};
 use crate::states::{STATE, StateCopy, state_name};
 use crate::word::PAGE_BYTES;
@@ -17,6 +20,10 @@ pub struct News {
     /// `None` where other nodes may write, whose memory this one does not see.
     state: Option<File>,
     seen: Vec<u64>,
+    /// The same in memory, if somebody wants to look without asking the kernel.
+    glance: Option<Glance>,
+    /// Whether others see at once what is stored into a mapping here.
+    is_mapped_well: bool,
 }
 
 impl News {
@@ -31,13 +38,19 @@ impl News {
         }
         let state = container.open_part(STATE)?;
         let is_only = is_of_one_node(&state) && container.open_part(&state_name(2)).is_err();
-        Ok(News { state: is_only.then_some(state), seen: Vec::new() })
+        let is_mapped_well = is_only && fstatfs(&state).is_ok_and(|it| is_mapped_well(it.f_type));
+        let state = is_only.then_some(state);
+        Ok(News { state, seen: Vec::new(), glance: None, is_mapped_well })
     }
 
     /// Returns whether something was published since the last look, by any process of this node. Whoever refreshes a reader afterwards has seen all of it; what is
     /// published meanwhile is news again. Also returns true where that cannot be told.
     pub fn are_there(&mut self) -> bool {
         let Some(state) = &self.state else { return true };
+        // First: logs that are listed meanwhile are news.
+        if let Some(glance) = &mut self.glance {
+            glance.note_logs();
+        }
         let (seen, mut next, mut changed) = (&mut self.seen, 0, false);
         let told = each_count(state, |count| {
             match seen.get_mut(next) {
@@ -50,6 +63,23 @@ impl News {
             next += 1;
         });
         changed || told.is_err()
+    }
+
+    /// From now on one can look without asking the kernel, where that can be. Returns the address of the memory that is mapped for it, of this length: a page that
+    /// somebody cuts off is gone, and whoever looks there gets SIGBUS.
+    pub fn look_by_memory(&mut self) -> Option<(usize, usize)> {
+        if self.glance.is_none() && self.is_mapped_well {
+            let mut glance = Glance::of(self.state.as_ref()?)?;
+            // Their lines were looked at, whether they were listed or not.
+            glance.note_logs();
+            self.glance = Some(glance);
+        }
+        self.glance.as_ref().map(Glance::place)
+    }
+
+    /// Returns whether it is certain, without asking the kernel, that nothing was published since the last look.
+    pub fn are_none(&self) -> bool {
+        self.glance.as_ref().is_some_and(|it| it.shows(&self.seen))
     }
 
     /// Returns how often something was published on this node, by any process; `None` where that cannot be told.

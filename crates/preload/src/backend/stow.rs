@@ -9,6 +9,7 @@
 //! A path call below the mount is made on the anchor (`names`, `status`); a container looks like a regular file in listings (`listing`).
 //! All other paths are told by comparing them with the mount, without a system call.
 
+mod at_once;
 mod copying;
 mod counting;
 mod descriptor_name;
@@ -23,6 +24,7 @@ mod memory;
 mod names;
 mod naming;
 mod opening;
+mod places;
 mod plain;
 mod registry;
 mod renaming;
@@ -31,6 +33,7 @@ mod settings;
 mod space;
 mod status;
 mod transfer;
+mod view;
 
 use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,6 +81,13 @@ impl Backend for Stow {
         match *request {
             // They may wait, and signals must be able to end that.
             Request::Lock(request) => Some(hold::lock(fd, request)),
+            Request::Move(ref transfer) => match at_once::read(fd, transfer) {
+                Some(count) => Some(Ok(count)),
+                None => serving(|serving| {
+                    at_once::read_serving(serving, fd, transfer)
+                        .or_else(|| on_own(serving, fd, request))
+                }),
+            },
             Request::Copy { op, from, to, length, .. } => copying::copy(op, from, to, length),
             Request::Execute => serving(|_| plain::to_execute(fd)),
             Request::Entry(entry) => serving(|_| Some(Ok(listing::show(fd, entry)))),
@@ -110,6 +120,10 @@ impl Backend for Stow {
             _ if !is_below => None,
             _ => serving(|serving| on_own_name(serving, name, request)),
         }
+    }
+
+    fn forget(&self, first: u32, last: u32) {
+        places::forget_range(first, last);
     }
 
     fn duplicated(&self, from: c_int, to: c_int) {
@@ -175,6 +189,7 @@ fn number<T: Into<Errno>>(error: T) -> c_int {
 }
 
 extern "C" fn after_fork() {
+    places::begin_anew();
     registry::forget_all();
     moved::close_inherited();
 }

@@ -61,15 +61,21 @@ impl Ahead {
     }
 
     /// Notes that a range is read; returns which one should be looked at before, if the file is read in order.
-    fn note(&self, range: Range<u64>, size: u64) -> Option<Range<u64>> {
+    pub fn note(&self, range: &Range<u64>, size: u64) -> Option<Range<u64>> {
+        let behind = self.to_look_at(range, size);
         let is_in_order = self.next.load(Ordering::Relaxed) == range.start;
         self.next.store(range.end, Ordering::Relaxed);
-        let distance = self.distance.load(Ordering::Relaxed);
-        if distance == 0 || distance == NEVER {
-            return None;
-        }
         if !is_in_order {
             self.asked.store(range.end, Ordering::Relaxed);
+        }
+        behind
+    }
+
+    /// Returns which range should be looked at before another one is read; notes nothing.
+    pub fn to_look_at(&self, range: &Range<u64>, size: u64) -> Option<Range<u64>> {
+        let distance = self.distance.load(Ordering::Relaxed);
+        let is_in_order = self.next.load(Ordering::Relaxed) == range.start;
+        if distance == 0 || distance == NEVER || !is_in_order {
             return None;
         }
         let asked = self.asked.load(Ordering::Relaxed).max(range.end);
@@ -94,7 +100,7 @@ impl Ahead {
 impl Reader {
     /// Asks for what comes behind a range that is read now, if the file is read in order and that is not in memory.
     pub(super) fn ask_ahead(&self, range: Range<u64>) {
-        if let Some(behind) = self.ahead.note(range, self.size()) {
+        if let Some(behind) = self.ahead.note(&range, self.size()) {
             match self.is_in_memory(&behind) {
                 Ok(true) => self.ahead.was_in_memory(&behind),
                 Ok(false) => {
@@ -164,7 +170,7 @@ mod tests {
     const SIZE: u64 = 1 << 30;
 
     fn read(ahead: &Ahead, mib: u64) -> Option<Range<u64>> {
-        let range = ahead.note(mib * MIB..(mib + 1) * MIB, SIZE)?;
+        let range = ahead.note(&(mib * MIB..(mib + 1) * MIB), SIZE)?;
         Some(range.start / MIB..range.end / MIB)
     }
 
@@ -175,8 +181,8 @@ mod tests {
         ahead.set_useful();
         assert_eq!([9, 7, 100, 3].map(|it| read(&ahead, it)), [None, None, None, None]);
         assert_eq!(read(&ahead, 4), Some(5..9));
-        assert_eq!(ahead.note(SIZE - MIB..SIZE, SIZE), None);
-        assert_eq!(ahead.note(SIZE..SIZE + MIB, SIZE), None, "there is no more");
+        assert_eq!(ahead.note(&(SIZE - MIB..SIZE), SIZE), None);
+        assert_eq!(ahead.note(&(SIZE..SIZE + MIB), SIZE), None, "there is no more");
     }
 
     #[test]

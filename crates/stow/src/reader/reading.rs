@@ -135,6 +135,31 @@ impl Reader {
         }
     }
 
+    /// Fills the bytes with one system call, and nothing else that waits, locks or needs memory, if all of them lie in one place that is known already. Returns
+    /// false where that cannot be, or the call gives less: [`Reader::read_at`] finds out why.
+    pub fn read_at_once(&self, bytes: &mut [u8], offset: u64) -> bool {
+        let length = bytes.len();
+        if self.doubt.is_some() || length == 0 {
+            return false;
+        }
+        let Some(end) = offset.checked_add(length as u64) else { return false };
+        let (range, size) = (offset..end, self.size());
+        if end > size || self.ahead.to_look_at(&range, size).is_some() {
+            return false;
+        }
+        let extent = match (self.pieces.around(&range).map(|it| it.source), &self.index) {
+            (Some(Source::Record(number)), _) => {
+                self.records.get(number as usize).map(|it| it.cut(&range))
+            }
+            (None, Ok(index)) if self.pieces.is_gap(&range) => index.around_known(&range),
+            _ => None,
+        };
+        let Some(extent) = extent else { return false };
+        let Some(log) = self.log_of(&extent) else { return false };
+        self.ahead.note(&range, size);
+        pread(log, bytes, extent.position).is_ok_and(|got| got == length)
+    }
+
     /// Returns the log that an extent lies in, if it can be read.
     pub(super) fn log_of(&self, extent: &Extent) -> Option<&Log> {
         Some(self.logs.get(extent.log as usize)?.scan.as_ref().ok()?.log())

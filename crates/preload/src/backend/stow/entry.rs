@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{
-    ANCHOR, Container, News, Placement, Reader, SmallWriter, Stored, StowError, Writer, is_gone,
+    ANCHOR, Container, Placement, Reader, SmallWriter, Stored, StowError, Writer, is_gone,
     is_gone_name,
 };
 use rustix::fd::OwnedFd;
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::settings::{self, Policy};
+use super::view::Views;
 use super::{Outcome, counting, memory, number};
 use crate::lock::{Held, Lock};
 use crate::mpi::meeting;
@@ -69,8 +70,7 @@ pub struct Used {
     counted: u64,
     /// How many meetings there were when the writer asked other nodes last.
     meetings: u64,
-    reader: Option<Reader>,
-    news: Option<News>,
+    views: Views,
     /// When the time of the last change was noted.
     touched: Timespec,
     /// Whether this process has written the beginning of a program to it.
@@ -115,8 +115,7 @@ impl Entry {
             is_large: false,
             counted: 0,
             meetings: 0,
-            reader: None,
-            news: None,
+            views: Views::default(),
             touched: Timespec { tv_sec: 0, tv_nsec: 0 },
             is_program: false,
         };
@@ -263,28 +262,14 @@ impl Used {
 
     /// Returns a reader that sees what was published on this node until now.
     pub fn reader(&mut self) -> Result<&Reader, c_int> {
-        // Looked for first: what comes while the reader looks is news again.
-        let are_there = match &mut self.news {
-            Some(news) => news.are_there(),
-            None => {
-                self.news = News::of(&self.container).ok();
-                if let Some(news) = &mut self.news {
-                    news.are_there();
-                }
-                true
-            }
-        };
-        let reader = match self.reader.take() {
-            Some(mut reader) => {
-                if are_there && let Err(error) = reader.refresh() {
-                    self.news = None;
-                    return Err(told(error));
-                }
-                reader
-            }
-            None => Reader::open(self.container.clone()).map_err(told)?,
-        };
-        Ok(self.reader.insert(reader))
+        self.views.reader(&self.container)
+    }
+
+    /// Lets a descriptor be read without asking whose it is: it is one of the container's, and can be read.
+    pub fn offer(&mut self, fd: c_int) {
+        if self.has(fd) {
+            self.views.offer(fd);
+        }
     }
 
     /// Returns the size of the file; EIO while something is missing that may have given it another one.
@@ -353,8 +338,7 @@ impl Used {
 
     /// Ends what this process writes to it.
     pub fn close(&mut self) -> Outcome {
-        self.reader = None;
-        self.news = None;
+        self.views.forget();
         if let Some(small) = self.small.take() {
             small.close(&self.container);
         }

@@ -14,7 +14,7 @@ use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
 
 use super::entry::{Entry, Key, Used};
-use super::{names, number, settings};
+use super::{names, number, places, settings};
 use crate::backend::Answer;
 use crate::lock::Lock;
 use crate::sys;
@@ -173,6 +173,8 @@ pub fn replace(serving: &Serving, fd: c_int, kernel: &mut dyn FnMut() -> bool) {
     };
     let mut held = entry.hold(serving);
     let could_write = can_write(fd);
+    // Before, as it is read without the lock.
+    places::forget(fd);
     if kernel() && !is_of(fd, entry.key) {
         let _ = close_held(serving, &entry, &mut held, fd, could_write);
     }
@@ -191,6 +193,7 @@ fn close_held(
     fd: c_int,
     could_write: bool,
 ) -> Answer {
+    places::forget(fd);
     if !held.forget(fd) {
         return if could_write { held.show_others().err().map(Err) } else { None };
     }

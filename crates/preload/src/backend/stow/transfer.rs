@@ -6,7 +6,7 @@ use core::slice;
 use std::borrow::Cow;
 
 use libc::iovec;
-use plimsoll_stow::{StowError, Writer};
+use plimsoll_stow::{Reader, StowError, Writer};
 use plimsoll_trace::Class;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl};
 use rustix::io::Errno;
@@ -35,6 +35,31 @@ pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outco
     if !is_allowed || flags.contains(OFlags::PATH) {
         return Err(libc::EBADF);
     }
+    with_pieces(request, |pieces, length, offset| {
+        if !writes {
+            let got = read(entry.reader()?, fd, pieces, length, offset)?;
+            entry.offer(fd);
+            return Ok(got);
+        }
+        let appends = flags.contains(OFlags::APPEND) || request.flags & APPENDS != 0;
+        let written = write(entry, fd, &gathered(pieces)?, offset, appends)?;
+        if flags.contains(OFlags::DSYNC) || request.flags & (DATA_DURABLE | DURABLE) != 0 {
+            entry.sync()?;
+        }
+        Ok(written)
+    })
+}
+
+/// Reads by a descriptor that can be read.
+pub fn read_known(reader: &Reader, fd: c_int, request: &TransferRequest) -> Outcome {
+    with_pieces(request, |pieces, length, offset| read(reader, fd, pieces, length, offset))
+}
+
+/// Does something with a request's memory, so much of it as can be moved, and the offset.
+fn with_pieces(
+    request: &TransferRequest,
+    work: impl FnOnce(&[iovec], usize, Option<u64>) -> Outcome,
+) -> Outcome {
     if request.flags & !(HIGH_PRIORITY | DATA_DURABLE | DURABLE | APPENDS) != 0 {
         return Err(libc::EOPNOTSUPP);
     }
@@ -65,15 +90,7 @@ pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outco
     if !pieces.iter().all(memory::may_be_there) {
         return Err(libc::EFAULT);
     }
-    if !writes {
-        return read(entry, fd, pieces, length.min(MOST), offset);
-    }
-    let appends = flags.contains(OFlags::APPEND) || request.flags & APPENDS != 0;
-    let written = write(entry, fd, &gathered(pieces)?, offset, appends)?;
-    if flags.contains(OFlags::DSYNC) || request.flags & (DATA_DURABLE | DURABLE) != 0 {
-        entry.sync()?;
-    }
-    Ok(written)
+    work(pieces, length.min(MOST), offset)
 }
 
 /// Returns what is in all buffers, in one piece: it is one write, which others see as a whole.
@@ -166,13 +183,12 @@ fn as_far_as_it_came(
 }
 
 fn read(
-    entry: &mut Used,
+    reader: &Reader,
     fd: c_int,
     pieces: &[iovec],
     length: usize,
     offset: Option<u64>,
 ) -> Outcome {
-    let reader = entry.reader()?;
     let start = match offset {
         Some(offset) => offset,
         None => reserve(fd, length).map_err(number)?,
