@@ -68,6 +68,30 @@ fn a_container_that_others_can_change_is_a_directory() {
     assert_private(&stowed);
 }
 
+/// In a directory of ours that was open to everybody once, somebody left what makes a container.
+#[test]
+fn a_directory_with_a_marker_of_somebody_else_is_a_directory() {
+    let Some(stowed) = shared() else { return };
+    fs::create_dir(stowed.at("incoming")).unwrap();
+    let mode = |mode| {
+        fs::set_permissions(stowed.at("incoming"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o1777);
+    let words = format!("plimsoll container 2\\nid {}\\n", "01".repeat(16));
+    let planted = format!("printf '{words}' > plimsoll-container; touch anchor");
+    Attacker::does(&stowed.at("incoming"), &planted);
+    mode(0o755);
+    let outcome = stowed.run(&["sh", "-c", "echo mine > incoming/results; cat incoming/results"]);
+    assert_eq!(
+        (outcome.status, outcome.stdout.as_str()),
+        (Some(0), "mine\n"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = stowed.run(&["sh", "-c", "rm -f incoming; ls incoming"]);
+    assert!(outcome.stdout.contains("results"), "{}{}", outcome.stdout, outcome.stderr);
+}
+
 /// Whoever may write to the directory can exchange what was just made there.
 #[test]
 fn what_is_exchanged_while_it_is_made_harms_nobody() {

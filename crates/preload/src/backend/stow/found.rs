@@ -201,11 +201,12 @@ impl Parts {
         Ok(Parts { itself: Some(facts), anchor: Some(anchor), marker, is_own, is_safe })
     }
 
-    /// Returns the directory, the anchor and the marker, if this is a container that counts.
+    /// Returns the directory, the anchor and the marker, if this is a container that counts. Its marker is the directory owner's: others may have left one
+    /// in a directory that was open to them once.
     fn that_count(&self) -> Option<[Stat; 3]> {
-        let anchor = self.anchor.filter(is_regular)?;
-        let marker = self.marker.filter(is_regular)?;
-        (self.is_safe && anchor.st_nlink == 1).then_some([self.itself?, anchor, marker])
+        let (anchor, itself) = (self.anchor.filter(is_regular)?, self.itself?);
+        let marker = self.marker.filter(|it| is_regular(it) && it.st_uid == itself.st_uid)?;
+        (self.is_safe && anchor.st_nlink == 1).then_some([itself, anchor, marker])
     }
 }
 
