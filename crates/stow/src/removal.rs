@@ -142,10 +142,13 @@ impl Container {
             Standing::Unknown(_) | Standing::Unnoted => (Vec::new(), self.logs()?),
         };
         let mut left = self.remove_logs(own)?;
+        left.extend(kept);
         if is_small {
             remove_unlisted(self);
+            // Nothing of it is in logs. Whoever removed them before may have been killed, so that the list of them stayed.
+            let is_gone = |cause: io::Error| cause.kind() == io::ErrorKind::NotFound;
+            left.retain(|it| !LogPlace::open(&it.path, self.id()).is_err_and(is_gone));
         }
-        left.extend(kept);
         empty(self.directory());
         self.remove_directory()?;
         Ok(left)

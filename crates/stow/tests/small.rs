@@ -252,6 +252,26 @@ fn a_state_beside_a_small_file_says_nothing_of_it() {
 }
 
 /// Shares a lock on all bytes of a file, as whoever may read it can.
+/// Two were killed, one after the other: who made a large one of it, and who took that back and had removed its log.
+#[test]
+fn one_whose_promotion_was_half_taken_back_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (targets, path) = (targets(folder.path(), 1), folder.path().join("it"));
+    drop(make(&path, &targets));
+    let mut process = Process::new(&path, &targets);
+    process.write(&[7; 2 * ROOM as usize], 0);
+    process.sync();
+    drop(process);
+    // What is changed last, as in "plimsoll container 1".
+    File::options().write(true).open(path.join(MARKER)).unwrap().write_all_at(b"2", 19).unwrap();
+    for place in fs::read_dir(&targets[0].path).unwrap() {
+        fs::remove_dir_all(place.unwrap().path()).unwrap();
+    }
+    let container = open(&path, &targets);
+    assert_eq!(container.remove().unwrap(), [], "no log is left");
+    assert!(!path.exists());
+}
+
 fn shared_by_a_reader(path: &Path) -> File {
     let file = File::open(path).unwrap();
     let mut all = libc::flock {
