@@ -12,6 +12,7 @@ mod record;
 mod served;
 mod shown;
 mod sparse;
+mod spool_names;
 mod targets;
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `creation`, `first_sync`, `home`, `promotion`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in nine parts.
+//! The modules `container`, `creation`, `first_sync`, `gone`, `home`, `promotion`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in ten parts.
 
 use std::ffi::OsString;
 use std::io;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use libc::{c_int, iovec};
 use plimsoll_trace::Class;
 
-use super::places::Known;
+use super::places::KnownView;
 use super::{memory, transfer};
 use crate::backend::{Answer, Buffers, TransferRequest};
 use crate::thread::Serving;
@@ -31,7 +31,7 @@ pub fn read(fd: c_int, request: &TransferRequest) -> Option<usize> {
     {
         return None;
     }
-    let known = Known::at_once(fd)?;
+    let known = KnownView::at_once(fd)?;
     let view = known.view();
     // SAFETY: memory of the program, which says so.
     let bytes = unsafe { slice::from_raw_parts_mut(address.cast::<u8>(), length) };
@@ -45,7 +45,7 @@ pub fn read_serving(serving: &Serving, fd: c_int, request: &TransferRequest) -> 
     if request.op.class() == Class::Write {
         return None;
     }
-    let known = Known::serving(serving, fd)?;
+    let known = KnownView::serving(serving, fd)?;
     let view = known.view();
     view.is_certain().then(|| transfer::read_known(view.reader(), fd, request))
 }

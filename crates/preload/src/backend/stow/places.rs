@@ -2,7 +2,7 @@
 //! without asking the kernel whose they are. They are forgotten with whatever gives a number to another file, as it is known whose descriptors are.
 //!
 //! Who reads is counted at the descriptor: one addition before what is known is looked up, and one after it was used. Whoever
-//! takes a view back clears it first and looks at the counts then, so that either sees the other. A view is known here and taken back by itself: `places` and `view` use each other.
+//! takes a view back clears it first and looks at the counts then, so that either sees the other. A view is known here and taken back by itself, and it speaks of errors as its entry does: `entry`, `places` and `view` use each other.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -38,14 +38,14 @@ static ALL: [Place; PLACES] = [const {
 static END: AtomicUsize = AtomicUsize::new(0);
 
 /// What is known of a descriptor, while it is used.
-pub struct Known {
+pub struct KnownView {
     place: &'static Place,
     count: &'static AtomicU32,
     view: *mut View,
     _at_once: Option<AtOnce>,
 }
 
-impl Known {
+impl KnownView {
     /// Returns what is known of a descriptor, for who is not kept from being interrupted.
     #[inline]
     pub fn at_once(fd: c_int) -> Option<Self> {
@@ -68,7 +68,7 @@ impl Known {
     ) -> Option<Self> {
         count.fetch_add(1, Ordering::SeqCst);
         let view = place.view.load(Ordering::SeqCst);
-        let known = Known { place, count, view, _at_once: at_once };
+        let known = KnownView { place, count, view, _at_once: at_once };
         (!view.is_null()).then_some(known)
     }
 
@@ -86,7 +86,7 @@ impl Known {
     }
 }
 
-impl Drop for Known {
+impl Drop for KnownView {
     #[inline]
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Release);
