@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Container, Placement, Target, Writer, discard_all_gone, gone_name, is_gone, mark_gone,
-    unmark_left,
+    Container, HOLDS_FROM, Placement, Target, Writer, discard_all_gone, gone_name, is_gone,
+    mark_gone, unmark_left,
 };
 use rustix::fs::{FlockOperation, flock};
 use support::{container, targets};
@@ -173,6 +174,31 @@ fn what_was_not_finished_goes_when_nobody_makes_it_any_more() {
     unfinished(MADE.len());
     fs::remove_file(hidden.join("lock")).unwrap();
     age(&hidden);
+    discard(folder.path(), &[]);
+    assert!(!hidden.exists());
+}
+
+/// A program has the file open that it has just made, and written nothing to yet.
+#[test]
+fn an_empty_file_that_somebody_has_open_is_never_taken_for_an_unfinished_one() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (small, hidden) = (folder.path().join("small"), folder.path().join(".plimsoll-stow-new-1"));
+    drop(support::small::make(&small, &[]));
+    fs::rename(small, &hidden).unwrap();
+    age(&hidden);
+    let anchor = fs::File::options().write(true).open(hidden.join("anchor")).unwrap();
+    let lock = libc::flock {
+        l_type: libc::F_WRLCK as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: HOLDS_FROM,
+        l_len: 1,
+        l_pid: 0,
+    };
+    // SAFETY: an open file, and a lock that the kernel reads.
+    assert_eq!(unsafe { libc::fcntl(anchor.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }, 0);
+    discard(folder.path(), &[]);
+    assert!(hidden.exists(), "somebody has it open");
+    drop(anchor);
     discard(folder.path(), &[]);
     assert!(!hidden.exists());
 }
