@@ -255,9 +255,9 @@ crate::intercept! {
         fclose [] (stream: *mut FILE) -> c_int
             => |real| stream::close(stream, || real(stream));
         fread [fread_unlocked] (buffer: *mut c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t
-            => |real| stream::data(Op::Fread, stream, || real(buffer, size, items, stream), stream::items(size, items));
+            => |real| stream::read(stream, (size, items), || real(buffer, size, items, stream));
         __fread_chk [__fread_unlocked_chk] (buffer: *mut c_void, room: size_t, size: size_t, items: size_t, stream: *mut FILE) -> size_t
-            => |real| stream::data(Op::Fread, stream, || real(buffer, room, size, items, stream), stream::items(size, items));
+            => |real| stream::read(stream, (size, items), || real(buffer, room, size, items, stream));
         fwrite [fwrite_unlocked] (buffer: *const c_void, size: size_t, items: size_t, stream: *mut FILE) -> size_t
             => |real| stream::data(Op::Fwrite, stream, || real(buffer, size, items, stream), stream::items(size, items));
         fgets [fgets_unlocked] (buffer: *mut c_char, size: c_int, stream: *mut FILE) -> *mut c_char

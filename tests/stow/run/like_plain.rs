@@ -220,6 +220,16 @@ print(len(lines) - sum(written), set(lines))";
     assert_same(&[python(), "-c", script]);
 }
 
+/// Their buffers are exchanged for others that fit what is read.
+#[test]
+fn a_stream_reads_what_is_there_by_pieces_of_all_sizes() {
+    let program = compiled("streams.c");
+    for seed in ["1", "2", "3", "4"] {
+        let told = assert_same(&[program.to_str().unwrap(), seed, "600"]);
+        assert!(told.matches("read ").count() > 300, "{told}");
+    }
+}
+
 /// The sanitizers have their own functions for streams.
 #[test]
 fn a_program_with_a_sanitizer_prints_and_reads() {

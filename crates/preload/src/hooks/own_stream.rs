@@ -1,6 +1,8 @@
 //! A stream whose reading and writing is done by functions of ours (`fopencookie`): by the backend that owns the
 //! descriptor or, once the number has become another file's, by the kernel. It has the descriptor's number, as other streams do.
 
+mod room;
+
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +14,8 @@ use rustix::io::Errno;
 
 use crate::backend::{self, Buffers, FromAnswer, Request, TransferRequest};
 use crate::sys;
+
+pub use self::room::fit;
 
 /// What `fopencookie` takes (stdio.h).
 #[repr(C)]
@@ -45,7 +49,10 @@ pub struct StreamHead {
     pub write_base: *mut c_char,
     /// Where they end.
     pub write_end: *mut c_char,
-    more: [*mut c_char; 6],
+    write_limit: *mut c_char,
+    buffer: *mut c_char,
+    buffer_end: *mut c_char,
+    backup: [*mut c_char; 3],
     lists: [*mut c_void; 2],
     /// The number of the file.
     pub descriptor: c_int,

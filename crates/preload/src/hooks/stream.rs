@@ -11,7 +11,7 @@ use crate::backend;
 use crate::descriptors::Known;
 use crate::files::EXCLUDED;
 use crate::hooks::served_stream::Reopening;
-use crate::hooks::{Returned, descriptor, failure, served_stream};
+use crate::hooks::{Returned, descriptor, failure, own_stream, served_stream};
 use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
 use crate::{clock, descriptors, hot, paths, sys};
@@ -39,6 +39,26 @@ pub fn data<R: Copy>(
         }
     });
     result
+}
+
+/// Records `fread`. A backend's stream reads by its buffer, which has to fit what is asked for.
+///
+/// # Safety
+/// An open stream.
+#[inline(always)]
+pub unsafe fn read(
+    stream: *mut FILE,
+    (size, items): (usize, usize),
+    real: impl FnOnce() -> usize,
+) -> usize {
+    let real = || {
+        if backend::is_active() {
+            // SAFETY: as the caller says.
+            unsafe { own_stream::fit(stream, size.saturating_mul(items)) };
+        }
+        real()
+    };
+    data(Op::Fread, stream, real, self::items(size, items))
 }
 
 /// Amounts of `fread` and `fwrite`. Less than everything is the end of the file or a failure,
