@@ -179,6 +179,17 @@ impl Writer {
         written
     }
 
+    /// Does the same with bytes that cannot change meanwhile, whatever [`Writer::copy_by`] said of others.
+    ///
+    /// # Errors
+    /// As [`Writer::write_at`].
+    pub fn write_kept_at(&mut self, bytes: &[u8], offset: u64) -> Result<(), StowError> {
+        let copies = std::mem::take(&mut self.copies);
+        let written = self.write_at(bytes, offset);
+        self.copies = copies;
+        written
+    }
+
     /// Returns which bytes of the file its last write has written: all of that write, or those before it failed.
     pub fn last_write(&self) -> Range<u64> {
         self.last.clone()

@@ -279,7 +279,7 @@ fn transfer_all(fd: c_int, transfer: &TransferRequest) -> Result<usize, Errno> {
     let (mut offset, mut moved) = (transfer.offset.map(|offset| offset as u64), 0);
     let one;
     let pieces = match transfer.buffers {
-        Buffers::One { address, length } => {
+        Buffers::One { address, length } | Buffers::Own { address, length } => {
             one = [libc::iovec { iov_base: address, iov_len: length }];
             &one[..]
         }

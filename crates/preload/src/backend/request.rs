@@ -92,7 +92,7 @@ pub struct TransferRequest {
     pub flags: c_int,
 }
 
-/// Memory of the program.
+/// Memory of the program, or of the library.
 #[derive(Clone, Copy)]
 pub enum Buffers {
     /// In one piece.
@@ -108,6 +108,13 @@ pub enum Buffers {
         list: *const iovec,
         /// How many.
         count: c_int,
+    },
+    /// The library's, in one piece, which nobody changes meanwhile.
+    Own {
+        /// Where it begins.
+        address: *mut c_void,
+        /// Bytes.
+        length: usize,
     },
 }
 

@@ -165,7 +165,7 @@ fn move_bytes(
     // SAFETY: the program says so, as it would to the kernel.
     let offset = (!end.offset.is_null()).then(|| unsafe { end.offset.read_unaligned() });
     let op = if offset.is_some() { at_offset } else { at_position };
-    let buffers = Buffers::one(address, length);
+    let buffers = Buffers::Own { address: address.cast(), length };
     let request = Request::Move(TransferRequest { op, buffers, offset, flags: 0 });
     let moved = match serving(|serving| on_own(serving, end.fd, &request)) {
         Some(moved) => moved?,

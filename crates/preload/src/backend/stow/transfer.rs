@@ -42,7 +42,11 @@ pub fn transfer(entry: &mut Used, fd: c_int, request: &TransferRequest) -> Outco
             return Ok(got);
         }
         let appends = flags.contains(OFlags::APPEND) || request.flags & APPENDS != 0;
-        let written = write(entry, fd, &gathered(pieces)?, offset, appends)?;
+        let data = Data {
+            bytes: &gathered(pieces)?,
+            is_own: matches!(request.buffers, Buffers::Own { .. }),
+        };
+        let written = write(entry, fd, data, offset, appends)?;
         if flags.contains(OFlags::DSYNC) || request.flags & (DATA_DURABLE | DURABLE) != 0 {
             entry.sync()?;
         }
@@ -70,7 +74,7 @@ fn with_pieces(
     };
     let one;
     let pieces = match request.buffers {
-        Buffers::One { address, length } => {
+        Buffers::One { address, length } | Buffers::Own { address, length } => {
             one = [iovec { iov_base: address, iov_len: length.min(MOST) }];
             &one[..]
         }
@@ -116,18 +120,27 @@ fn gathered<'a>(pieces: &[iovec]) -> Result<Cow<'a, [u8]>, c_int> {
     Ok(Cow::Owned(all))
 }
 
-fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends: bool) -> Outcome {
+/// What is written.
+#[derive(Clone, Copy)]
+struct Data<'a> {
+    bytes: &'a [u8],
+    /// It is in memory of the library's, and nobody changes it meanwhile.
+    is_own: bool,
+}
+
+fn write(entry: &mut Used, fd: c_int, data: Data, offset: Option<u64>, appends: bool) -> Outcome {
+    let bytes = data.bytes;
     if bytes.is_empty() {
         return Ok(0);
     }
     let written = if appends {
-        let written = put(entry, bytes, None)?;
+        let written = put(entry, data, None)?;
         if offset.is_none() {
             set_position(fd, written.end)?;
         }
         written
     } else if let Some(offset) = offset {
-        put(entry, bytes, Some(offset))?
+        put(entry, data, Some(offset))?
     } else {
         // Before anything is written: others who share the position write behind it.
         if entry.small()?.is_none() {
@@ -137,7 +150,7 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
             Errno::INVAL | Errno::OVERFLOW => libc::EFBIG,
             errno => number(errno),
         })?;
-        let written = put(entry, bytes, Some(start));
+        let written = put(entry, data, Some(start));
         let count = written.as_ref().map_or(0, |it| it.end - it.start);
         if count < bytes.len() as u64 {
             move_back(fd, bytes.len() - count as usize);
@@ -155,12 +168,14 @@ fn write(entry: &mut Used, fd: c_int, bytes: &[u8], offset: Option<u64>, appends
 }
 
 /// Writes at an offset, or at the end; returns what is there.
-fn put(entry: &mut Used, bytes: &[u8], offset: Option<u64>) -> Result<Range<u64>, c_int> {
+fn put(entry: &mut Used, data: Data, offset: Option<u64>) -> Result<Range<u64>, c_int> {
+    let bytes = data.bytes;
     if let Some(start) = entry.write_small(bytes, offset)? {
         return Ok(start..start + bytes.len() as u64);
     }
     let writer = entry.writer()?;
     let done = match offset {
+        Some(offset) if data.is_own => writer.write_kept_at(bytes, offset),
         Some(offset) => writer.write_at(bytes, offset),
         None => writer.append(bytes).map(drop),
     };
