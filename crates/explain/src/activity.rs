@@ -254,7 +254,7 @@ impl TimelineCursor {
 /// True for calls that show in the time line as themselves.
 #[inline]
 pub(crate) fn is_direct(layer: Layer) -> bool {
-    layer != Layer::Mpi
+    matches!(layer, Layer::Stdio | Layer::Posix)
 }
 
 /// Bytes and calls by the bin in which they ended.

@@ -74,6 +74,8 @@ pub struct Analysis {
     pub runtime: Vec<RuntimeSummary>,
     /// Files of the runtime, most time first.
     pub runtime_files: Vec<RuntimeFile>,
+    /// What containers did to their logs within calls of the program, which is in nothing else.
+    pub logs: Vec<LogsOfTarget>,
     /// Jumps between requests, reads and writes.
     pub jumps: [JumpHistogram; 2],
     /// Patterns and alignment over all files, reads and writes.
@@ -245,6 +247,17 @@ pub struct RuntimeSummary {
     /// How many there are.
     pub files: u64,
     /// Calls by operation.
+    pub ops: OpTable,
+}
+
+/// What was done to logs of containers on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogsOfTarget {
+    /// The target's directory.
+    pub target: String,
+    /// How many logs there are.
+    pub logs: u64,
+    /// What was done, by operation.
     pub ops: OpTable,
 }
 

@@ -97,7 +97,8 @@ impl Headline {
 
 /// Returns the bandwidths of layers and directions that have data calls.
 pub(crate) fn bandwidths(ops: &OpTable, coverages: Option<&Coverages>) -> Vec<Bandwidth> {
-    let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
+    let pairs =
+        Layer::OF_PROGRAMS.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
     pairs
         .filter_map(|(layer, direction)| {
             let totals = ops.data(layer, Some(direction));
@@ -123,7 +124,7 @@ pub(crate) fn headlines<'a>(
     Direction::ALL.map(|direction| {
         let bytes = |layer: Layer| own.volumes[layer_index(layer)][direction as usize].bytes;
         // Of equal layers the uppermost: `max_by_key` takes the last.
-        let most = Layer::ALL.into_iter().rev().max_by_key(|layer| bytes(*layer));
+        let most = Layer::OF_PROGRAMS.into_iter().rev().max_by_key(|layer| bytes(*layer));
         let layer = most.filter(|layer| bytes(*layer) > 0);
         let busy = |covers: fn(Layer, Direction) -> Covers| {
             Some(coverages?.of(covers(layer?, direction)).busy())
@@ -139,7 +140,7 @@ pub(crate) fn headlines<'a>(
             direction,
             layer,
             bytes: layer.map_or(0, bytes),
-            all_bytes: Layer::ALL
+            all_bytes: Layer::OF_PROGRAMS
                 .into_iter()
                 .fold(0, |sum, layer| sum.saturating_add(bytes(layer))),
             busy: busy(Covers::whole),

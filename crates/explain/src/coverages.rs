@@ -9,13 +9,13 @@ use crate::grid::Grid;
 use crate::totals::Direction;
 use plimsoll_stored::{Malformed, Reader};
 
-/// Index of a layer in tables.
+/// Index of a layer in tables. Logs have tables of their own ([`crate::logs`]), and no place in these.
 #[inline]
 pub(crate) const fn layer_index(layer: Layer) -> usize {
     match layer {
         Layer::Mpi => 0,
         Layer::Stdio => 1,
-        Layer::Posix => 2,
+        Layer::Posix | Layer::Logs => 2,
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn every_covered_time_has_a_place_of_its_own() {
         let mut places = vec![Covers::LOCKS.0, Covers::IN_MPI.0, Covers::BELOW_MPI.0];
-        for layer in Layer::ALL {
+        for layer in Layer::OF_PROGRAMS {
             places.extend(CallKind::ALL.map(|kind| Covers::calls(layer, kind).0));
             places.push(Covers::durable(layer).0);
         }

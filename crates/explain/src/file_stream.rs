@@ -14,7 +14,7 @@ use crate::forced::Openings;
 use crate::histogram::Volume;
 use crate::runtime::Rule;
 use crate::sums::Sums;
-use crate::totals::Direction;
+use crate::totals::{Direction, OpTable};
 
 /// One file of the process.
 pub(crate) struct FileStream {
@@ -29,6 +29,8 @@ pub(crate) struct FileStream {
     /// Layers by which the process itself has written the file.
     pub written: Layers,
     pub openings: Openings,
+    /// What containers did to it as their log.
+    pub logs: OpTable,
     /// While the file is not the program's but the runtime's.
     runtime: Option<&'static Rule>,
 }
@@ -58,7 +60,7 @@ impl Layers {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Layer> {
-        Layer::ALL.into_iter().filter(move |layer| self.0 & Layers::one(*layer).0 != 0)
+        Layer::OF_PROGRAMS.into_iter().filter(move |layer| self.0 & Layers::one(*layer).0 != 0)
     }
 }
 
@@ -73,6 +75,7 @@ impl FileStream {
             close_up: None,
             written: Layers::default(),
             openings: Openings::default(),
+            logs: OpTable::default(),
             runtime,
         }
     }
@@ -95,6 +98,16 @@ impl FileStream {
     /// True for a file that is the runtime's in the end.
     pub fn is_runtime(&self) -> bool {
         self.runtime.is_some()
+    }
+
+    /// True for a file that is a log of a container.
+    pub fn has_logs(&self) -> bool {
+        self.logs.iter().next().is_some()
+    }
+
+    /// True if the program itself made no call on it.
+    pub fn is_log_only(&self) -> bool {
+        self.has_logs() && self.totals.ops.iter().next().is_none()
     }
 
     #[inline(never)]

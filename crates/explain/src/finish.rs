@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use plimsoll_trace::layout::Loss;
 use plimsoll_trace::{Class, Layer, Op};
 
+use crate::activity::is_direct;
 use crate::agreed::Agreed;
 use crate::analysis::{
     Analysis, DurationSample, FileAnalysis, FileDetails, MetadataSummary, NodeAnalysis,
@@ -19,6 +20,7 @@ use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileDetail, FileTotals};
 use crate::histogram::{SizeHistogram, Volume};
 use crate::io_share::io_share;
+use crate::logs::logs_of_targets;
 use crate::mpi_waiting::mpi_waiting;
 use crate::nesting::MpiTime;
 use crate::placement::Placement;
@@ -67,6 +69,7 @@ impl Finish<'_> {
         let headlines = headlines(own_data, &bandwidths, Some(coverages));
         let (files, jumps) = (self.files(&mut sums), sums.jumps.clone());
         let runtime_files = runtime_files(self.0, &mut sums);
+        let logs = logs_of_targets(self.0, &mut sums);
         let users_of_mpi_io = users_of_mpi_io(&sums.processes);
         let mut processes = self.processes(&mut sums.processes);
         let coverages = &sums.coverages;
@@ -89,6 +92,7 @@ impl Finish<'_> {
             request_sizes: request_sizes(&sums.sizes, sums.common_sizes),
             runtime: runtime_summaries(&runtime_files),
             runtime_files,
+            logs,
             jumps,
             access: Default::default(),
             repeated: Default::default(),
@@ -260,7 +264,8 @@ fn request_sizes(
     sizes: &ByLayer<SizeHistogram>,
     mut common: ByLayer<SizeCounts>,
 ) -> Vec<RequestSizes> {
-    let pairs = Layer::ALL.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
+    let pairs =
+        Layer::OF_PROGRAMS.into_iter().flat_map(|layer| Direction::ALL.map(|way| (layer, way)));
     pairs
         .map(|(layer, direction)| {
             let histogram = sizes[layer_index(layer)][direction as usize].clone();
@@ -348,7 +353,7 @@ fn io_times(processes: &[ProcessAnalysis]) -> Vec<(usize, f64)> {
 
 fn metadata(analysis: &Analysis) -> MetadataSummary {
     let direct = |classes: &'static [Class]| {
-        move |op: Op| op.layer() != Layer::Mpi && classes.contains(&op.class())
+        move |op: Op| is_direct(op.layer()) && classes.contains(&op.class())
     };
     let is_metadata = direct(&[Class::Open, Class::Close, Class::Metadata]);
     // fflush makes nothing durable.

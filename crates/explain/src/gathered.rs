@@ -205,5 +205,5 @@ const MAGIC: &[u8] = b"plimsoll summary\n";
 /// did take less than 2 KiB of it, and all that does not depend on their number takes less than 512 MiB.
 pub(crate) const SUMMARY_MEMORY_MAX: usize = 2 << 30;
 
-/// The version that is written; 2 added forced writes. Older ones are read.
-pub(crate) const VERSION: u32 = 2;
+/// The version that is written; 2 added forced writes, 3 logs of containers. Older ones are read.
+pub(crate) const VERSION: u32 = 3;

@@ -38,6 +38,7 @@ mod gathered;
 mod grid;
 mod histogram;
 mod io_share;
+mod logs;
 mod moment;
 mod mpi_waiting;
 mod named;

@@ -308,6 +308,12 @@ impl<'a> ProcessPass<'a> {
         for mut stream in self.streams.take() {
             stream.finish(self.sums, self.agreed);
             let id = stream.id.0 as usize;
+            if stream.has_logs() {
+                self.sums.logs.entry(stream.id).or_default().merge(&stream.logs);
+                if stream.is_log_only() {
+                    continue;
+                }
+            }
             if stream.is_runtime() {
                 totals.runtime.merge(&stream.totals.own);
                 self.sums.runtime[id].get_or_insert_default().merge(&stream.totals);
@@ -357,9 +363,13 @@ impl Visitor for ProcessPass<'_> {
         let moment = Moment::new(event, (start, end), self.thread.next_hash());
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
-        self.events += u64::from(!event.is_second_of_call());
-
         let index = self.streams.find(event.file);
+        if moment.layer == Layer::Logs {
+            self.streams[index].logs.add(event.op, moment.bytes, nanos, is_error);
+            self.sums.duration(event.op, moment.hash, nanos);
+            return;
+        }
+        self.events += u64::from(!event.is_second_of_call());
         let stream = &mut self.streams[index];
         let number = stream.totals.ops.add(event.op, moment.bytes, nanos, is_error).calls;
         if moment.is_own {

@@ -37,6 +37,8 @@ pub(crate) struct Sums {
     pub runtime: Vec<Option<Box<FileTotals>>>,
     /// Own POSIX writes that each waited until they were on storage.
     pub forced_writes: BTreeMap<FileId, Volume>,
+    /// What containers did to their logs.
+    pub logs: BTreeMap<FileId, OpTable>,
     pub details: Vec<Option<Box<FileDetail>>>,
     pub coverages: Coverages,
     pub sizes: ByLayer<SizeHistogram>,
@@ -64,6 +66,7 @@ impl Sums {
             files: agreed.details.iter().map(|_| None).collect(),
             runtime: agreed.details.iter().map(|_| None).collect(),
             forced_writes: BTreeMap::new(),
+            logs: BTreeMap::new(),
             details: agreed.detailed.iter().map(|_| None).collect(),
             coverages: Coverages::new(agreed.grid),
             sizes: Default::default(),
@@ -104,6 +107,9 @@ impl Sums {
         merge_each(&mut self.runtime, other.runtime, |own, other| own.merge(&other));
         for (file, writes) in &other.forced_writes {
             self.forced_writes.entry(*file).or_default().merge(writes);
+        }
+        for (file, ops) in &other.logs {
+            self.logs.entry(*file).or_default().merge(ops);
         }
         merge_each(&mut self.details, other.details, |own, other| own.merge(*other));
         self.coverages.merge(other.coverages);
@@ -168,9 +174,12 @@ impl Sums {
         let forced: Vec<(usize, Volume)> =
             self.forced_writes.iter().map(|(file, writes)| (file.0 as usize, *writes)).collect();
         forced.put(out);
+        let logs: Vec<(usize, OpTable)> =
+            self.logs.iter().map(|(file, ops)| (file.0 as usize, ops.clone())).collect();
+        logs.put(out);
     }
 
-    /// Reads what was written of sums of this frame. Those of version 1 have no forced writes.
+    /// Reads what was written of sums of this frame. Those of version 1 have no forced writes, and those of version 2 no logs.
     pub fn get(from: &mut Reader<'_>, agreed: &Agreed, version: u32) -> Result<Self, Malformed> {
         let grid = agreed.grid;
         let mut sums = Sums {
@@ -182,6 +191,7 @@ impl Sums {
             files: get_at_most(from, agreed.details.len())?,
             runtime: get_at_most(from, agreed.details.len())?,
             forced_writes: BTreeMap::new(),
+            logs: BTreeMap::new(),
             details: get_each(from, agreed.detailed.iter(), |from, file| {
                 FileDetail::get(from, *file, agreed.file_grid).map(Box::new)
             })?,
@@ -203,6 +213,14 @@ impl Sums {
             }
             let named = |(file, writes)| (FileId(file as u32), writes);
             sums.forced_writes = forced.into_iter().map(named).collect();
+        }
+        if version > 2 {
+            let files = agreed.details.len();
+            let logs: Vec<(usize, OpTable)> = get_at_most(from, files)?;
+            if logs.iter().any(|(file, _)| *file >= files) {
+                return Err(Malformed);
+            }
+            sums.logs = logs.into_iter().map(|(file, ops)| (FileId(file as u32), ops)).collect();
         }
         if sums.is_within(agreed) { Ok(sums) } else { Err(Malformed) }
     }

@@ -32,7 +32,7 @@ impl Phase {
 /// Maximal stretches with at least one data call in flight, on any layer, united over gaps of at
 /// most `gap_ns`. Their ends are known to one bin.
 pub(crate) fn phases(coverages: &Coverages, series: &Series, gap_ns: u64) -> Vec<Phase> {
-    let data = Layer::ALL.into_iter().flat_map(|layer| {
+    let data = Layer::OF_PROGRAMS.into_iter().flat_map(|layer| {
         Direction::ALL.map(|direction| coverages.of(Covers::calls(layer, direction.kind())))
     });
     let data: Vec<&Coverage> = data.collect();
@@ -83,7 +83,8 @@ pub struct InFlight {
 
 /// Calls in flight of each layer and kind that has any.
 pub(crate) fn in_flight(coverages: &Coverages) -> Vec<InFlight> {
-    let pairs = Layer::ALL.into_iter().flat_map(|layer| CallKind::ALL.map(|kind| (layer, kind)));
+    let pairs =
+        Layer::OF_PROGRAMS.into_iter().flat_map(|layer| CallKind::ALL.map(|kind| (layer, kind)));
     pairs
         .filter_map(|(layer, kind)| {
             let coverage = coverages.of(Covers::calls(layer, kind));

@@ -9,7 +9,7 @@ use plimsoll_explain::{Direction, Frame, Gathered, Options};
 use plimsoll_trace::Op;
 use plimsoll_trace::definition::DefinitionKind;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 fn golden(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/summary-v{version}"))
@@ -33,6 +33,9 @@ fn recorded() -> Bed {
             it.call(Op::Unlock, 1, MS);
         });
         rank.fail(Op::Stat, 0, MS).call(Op::Fsync, 2, 2 * MS);
+        rank.define(DefinitionKind::File, 3, 0, "/ost0/plimsoll-stow-0a/log-0001");
+        rank.define(DefinitionKind::File, 4, 0, "/ost0");
+        rank.data(Op::LogWrite, 3, 4096, 16 * KIB, MS).call(Op::LogWait, 4, 3 * MS);
         rank.finish_at(S);
     }
     bed
@@ -69,6 +72,13 @@ fn reads_as_ever(version: u32) {
     let timeline: u64 =
         analysis.timeline.rows.iter().flat_map(|row| &row.bytes).map(|it| it[1]).sum();
     assert_eq!(timeline, 2 * 76 * KIB);
+    if version < 3 {
+        return assert_eq!(analysis.logs, []);
+    }
+    let [on_target] = &analysis.logs[..] else { panic!("{:?}", analysis.logs) };
+    assert_eq!((on_target.target.as_str(), on_target.logs), ("/ost0", 1));
+    let of = |op: Op| on_target.ops.sum(|it| it == op);
+    assert_eq!((of(Op::LogWrite).bytes, of(Op::LogWait).nanos), (2 * 16 * KIB, 6 * MS));
 }
 
 /// The program of today gathers what the golden summary has.

@@ -269,11 +269,11 @@ fn a_damaged_summary_is_refused() {
         assert!(Gathered::from_bytes(&changed).is_err(), "byte {at}");
     }
     let mut newer = bytes.clone();
-    newer[17] = 3;
+    newer[17] = 4;
     let error = Gathered::from_bytes(&newer).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "it is a summary of version 3, and this program reads versions up to 2"
+        "it is a summary of version 4, and this program reads versions up to 3"
     );
     assert!(matches!(Gathered::from_bytes(b"PAR1"), Err(ExplainError::NotASummary)));
     assert!(Gathered::is_summary(&bytes) && !Gathered::is_summary(b"PAR1"));

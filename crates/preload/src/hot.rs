@@ -10,7 +10,7 @@ use plimsoll_trace::layout::Clock;
 /// Nothing was decided yet.
 pub const UNDECIDED: u32 = 0;
 /// All layers that can be recorded.
-pub const ANY_LAYER: u32 = 0b111;
+pub const ANY_LAYER: u32 = 0b1111;
 /// It was decided; without a layer's bit: off.
 const DECIDED: u32 = 1 << 8;
 /// A backend may serve calls, see [`crate::backend`]; apart from what is recorded.
@@ -40,6 +40,7 @@ pub const fn bit(layer: Layer) -> u32 {
         Layer::Mpi => 1,
         Layer::Stdio => 2,
         Layer::Posix => 4,
+        Layer::Logs => 8,
     }
 }
 

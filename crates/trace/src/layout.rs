@@ -9,7 +9,7 @@
 //! header says how many bytes chunks have taken, so the last block may be short: a process that
 //! did little has a file of two pages. All integers are little endian.
 //!
-//! In version 1 all blocks were whole, and a chunk filled its block unless a thread ended early.
+//! In version 1 all blocks were whole, and a chunk filled its block unless a thread ended early. Version 3 added what containers do to their logs.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -18,7 +18,7 @@ pub const FILE_MAGIC: [u8; 8] = *b"PLIMREC\0";
 /// First bytes of every chunk.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"PCHK");
 /// Version of the format that is written; all older ones are read.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// How the names of the files of a recording end, one for each process.
 pub const FILE_EXTENSION: &str = "rec";
 

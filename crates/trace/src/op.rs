@@ -9,11 +9,16 @@ pub enum Layer {
     Stdio,
     /// System calls through the C library.
     Posix,
+    /// What containers of `stow` do to their logs, within calls of the layers above.
+    Logs,
 }
 
 impl Layer {
     /// Every layer, from the top of the stack to the bottom.
-    pub const ALL: [Layer; 3] = [Layer::Mpi, Layer::Stdio, Layer::Posix];
+    pub const ALL: [Layer; 4] = [Layer::Mpi, Layer::Stdio, Layer::Posix, Layer::Logs];
+
+    /// Those whose calls programs make.
+    pub const OF_PROGRAMS: [Layer; 3] = [Layer::Mpi, Layer::Stdio, Layer::Posix];
 
     /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
@@ -21,6 +26,7 @@ impl Layer {
             Layer::Mpi => "mpi",
             Layer::Stdio => "stdio",
             Layer::Posix => "posix",
+            Layer::Logs => "logs",
         }
     }
 }
@@ -183,6 +189,13 @@ operations! {
     /// The call that waits for asynchronous transfers.
     AioWait = 53 Posix Other "aio_wait";
 
+    /// Of one log, from its first byte to its last one; there may be several system calls.
+    LogRead = 56 Logs Read "log_read";
+    LogWrite = 57 Logs Write "log_write";
+    LogSync = 58 Logs Sync "log_sync";
+    /// Waits for a target that takes more; the file is the target's directory.
+    LogWait = 59 Logs Other "log_wait";
+
     Fopen = 64 Stdio Open "fopen";
     Fclose = 65 Stdio Close "fclose";
     Fread = 66 Stdio Read "fread";
@@ -264,6 +277,6 @@ mod tests {
 
     #[test]
     fn layers_have_the_names_that_reports_use() {
-        assert_eq!(Layer::ALL.map(Layer::name), ["mpi", "stdio", "posix"]);
+        assert_eq!(Layer::ALL.map(Layer::name), ["mpi", "stdio", "posix", "logs"]);
     }
 }

@@ -11,8 +11,8 @@ fn golden(version: u32) -> PathBuf {
 }
 
 /// The calls of the golden file, by hand: strided writes, a failure, a short read, an MPI
-/// call with a write inside, a call without a file.
-fn calls() -> Vec<Call> {
+/// call with a write inside, a call without a file. From version 3 on, a write that a container divided and kept waiting.
+fn calls(version: u32) -> Vec<Call> {
     let call = |op, file, offset, length, outcome, start, end| Call {
         op,
         file,
@@ -45,6 +45,14 @@ fn calls() -> Vec<Call> {
         200_000,
         5_000_000_000,
     ));
+    if version > 2 {
+        let at = 6_000_000_000;
+        let wait = Outcome::Value(0);
+        calls.push(call(Op::LogWrite, 2, 4096, 6, Outcome::Value(6), at + 10, at + 20));
+        calls.push(call(Op::LogWait, 2, UNKNOWN_OFFSET, 0, wait, at + 30, at + 700));
+        calls.push(call(Op::LogWrite, 2, 8192, 2, Outcome::Error(28), at + 710, at + 720));
+        calls.push(call(Op::Pwrite, 1, 1 << 20, 8, Outcome::Value(8), at, at + 800));
+    }
     calls
 }
 
@@ -66,7 +74,7 @@ fn write(path: &Path) {
     writer.define(DefinitionKind::File, 1, 0, b"/data/out").unwrap();
     writer.define(DefinitionKind::File, 2, 0, b"/data/shared").unwrap();
     writer.define(DefinitionKind::Hint, 2, 0, b"cb_nodes=4").unwrap();
-    for call in calls() {
+    for call in calls(FORMAT_VERSION) {
         writer.call(77, &call).unwrap();
     }
     writer.finish().unwrap();
@@ -100,7 +108,7 @@ fn reads_as_ever(version: u32) {
     let payload = file.payload(&chunks[0], &mut buffer).unwrap();
     let left = ThreadDecoder::new().decode(chunks[0].base_ticks, payload, |it| events.push(it));
     assert_eq!(left, 0);
-    let expected: Vec<Call> = calls().into_iter().filter(|it| it.op != Op::Enter).collect();
+    let expected: Vec<Call> = calls(version).into_iter().filter(|it| it.op != Op::Enter).collect();
     assert_eq!(events.len(), expected.len());
     for (event, call) in events.iter().zip(&expected) {
         assert_eq!((event.op, event.file, event.length), (call.op, call.file, call.length));
@@ -109,7 +117,9 @@ fn reads_as_ever(version: u32) {
         assert_eq!(event.offset, call.op.class().is_data().then_some(call.offset));
     }
     let depths: Vec<u32> = events.iter().map(|it| it.depth).collect();
-    assert_eq!(depths, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+    let later = if version > 2 { 4 } else { 0 };
+    assert_eq!(depths[..11], [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+    assert_eq!(depths[11..], [0; 4][..later]);
 }
 
 /// The writer of today still writes its version, byte for byte.

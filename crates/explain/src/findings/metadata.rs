@@ -4,6 +4,7 @@ use plimsoll_trace::{Class, Layer, Op};
 
 use super::mpi::worst_file;
 use super::{Candidate, sharers_of};
+use crate::activity::is_direct;
 use crate::analysis::Analysis;
 use plimsoll_report::words::{count, short, time};
 
@@ -18,7 +19,7 @@ const SYNCS_PER_FILE_MIN: f64 = 4.0;
 const SYNC_BYTES: f64 = 1.04e-3 / 1.73e-9;
 
 fn is_metadata(op: Op) -> bool {
-    op.layer() != Layer::Mpi && matches!(op.class(), Class::Open | Class::Close | Class::Metadata)
+    is_direct(op.layer()) && matches!(op.class(), Class::Open | Class::Close | Class::Metadata)
 }
 
 fn is_sync(op: Op) -> bool {

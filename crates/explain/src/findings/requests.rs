@@ -31,7 +31,7 @@ fn is_posix(direction: Direction) -> impl Fn(Op) -> bool + Copy {
 }
 
 fn is_direct(direction: Direction) -> impl Fn(Op) -> bool + Copy {
-    move |op| op.layer() != Layer::Mpi && Direction::of(op.class()) == Some(direction)
+    move |op| crate::activity::is_direct(op.layer()) && Direction::of(op.class()) == Some(direction)
 }
 
 /// Cost: the time of POSIX requests below 64 KiB that a program makes itself and that follow a

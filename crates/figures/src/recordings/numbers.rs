@@ -22,6 +22,12 @@ numbers! {
     BYTES = "bytes", "bytes", Bytes, "Bytes that were moved.", "recording";
     SECONDS = "seconds", "time in calls", Seconds, "Sum of the durations of calls over all processes and threads.", "recording";
     IO_SECONDS = "io_seconds", "I/O time", Seconds, "Time in calls of the program itself: those inside MPI-IO calls count once.", "recording";
+    LOGS = "logs", "logs", Count, "Logs of containers on a target that were read or written.", "recording";
+    LOG_WRITES = "log_writes", "writes", Count, "Writes to the logs of a target, with those that say what a log holds.", "recording";
+    LOG_WRITE_SECONDS = "log_write_seconds", "writing", Seconds, "Time of writing to the logs of a target, over all processes. It is a part of the calls of the program, as are waiting, syncing and reading.", "recording";
+    LOG_WAIT_SECONDS = "log_wait_seconds", "waiting", Seconds, "Time in which writers waited until the storage took more, by the target that their next bytes went to then.", "recording";
+    LOG_SYNC_SECONDS = "log_sync_seconds", "syncing", Seconds, "Time of making logs of a target durable, over all processes.", "recording";
+    LOG_READ_SECONDS = "log_read_seconds", "reading", Seconds, "Time of reading the logs of a target, over all processes.", "recording";
     COST = "cost_seconds", "cost", Seconds, "Estimated run time that the change would save: the time that all processes spent on the fault over the number of processes that share it, weighted by their parts so that helpers with almost none of it do not count.", "finding";
     PERCEIVED = "perceived", "perceived", BytesPerSec, "Bytes over the wall time during which at least one process reads; or writes, makes what it wrote durable (fsync and similar calls, fflush) or closes a file that it wrote. Calls that the program makes itself, on the layer that moved most bytes of the direction.", "ours; Wright, section 4.2.1";
     DATA_ONLY = "data_only", "data only", BytesPerSec, "The same without the calls that make writes durable: what a cache takes.", "ours";

@@ -252,7 +252,8 @@ fn sizes_title(direction: Direction, layer: &str, classes: &[(u64, u64)]) -> Str
 }
 
 fn files(analysis: &Analysis, rows: usize) -> Section {
-    let mut section = Section::new("Files").record(&sections::files(Record::new(), analysis, rows));
+    let record = sections::logs(sections::files(Record::new(), analysis, rows), analysis);
+    let mut section = Section::new("Files").record(&record);
     section = section.folded(counters(analysis)).folded(runtime(analysis, rows));
     for file in analysis.files.iter().filter(|it| has_samples(it)).take(DRAWN_FILES) {
         section = section.chart(offsets(file));

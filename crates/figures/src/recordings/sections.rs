@@ -4,12 +4,12 @@ use std::path::Path;
 
 use plimsoll_domain::Bytes;
 use plimsoll_explain::{
-    Analysis, Direction, FileAnalysis, FileId, MpiTime, OpTable, Phase, ProcessAnalysis,
-    RequestSizes, RuntimeSummary,
+    Analysis, Direction, FileAnalysis, FileId, LogsOfTarget, MpiTime, OpTable, Phase,
+    ProcessAnalysis, RequestSizes, RuntimeSummary,
 };
 use plimsoll_machine::{LayoutHead, LustreFiles, Machine};
 use plimsoll_report::{Record, Unit, sparkline};
-use plimsoll_trace::Layer;
+use plimsoll_trace::{Layer, Op};
 
 use super::numbers::*;
 
@@ -123,6 +123,30 @@ pub fn runtime(record: Record, analysis: &Analysis) -> Record {
     };
     let title = "files of the runtime, not added up above (--include-runtime does)";
     record.rows("runtime", title, analysis.runtime.iter().map(row).collect())
+}
+
+/// What containers did on their targets, target by target.
+pub fn logs(record: Record, analysis: &Analysis) -> Record {
+    if analysis.logs.is_empty() {
+        return record;
+    }
+    let row = |it: &LogsOfTarget| {
+        let of = |wanted: Op| it.ops.sum(|op| op == wanted);
+        let (written, read) = (of(Op::LogWrite), of(Op::LogRead));
+        Record::new()
+            .text("target", "target", &it.target)
+            .number(&LOGS, it.logs)
+            .number(&WRITTEN_BYTES, written.bytes)
+            .number(&LOG_WRITES, written.calls)
+            .number(&LOG_WRITE_SECONDS, written.seconds())
+            .number(&LOG_WAIT_SECONDS, of(Op::LogWait).seconds())
+            .number(&LOG_SYNC_SECONDS, of(Op::LogSync).seconds())
+            .number(&READ_BYTES, read.bytes)
+            .number(&LOG_READ_SECONDS, read.seconds())
+            .rows("operations", "", totals(&it.ops))
+    };
+    let title = "logs of containers, within the calls above and not added up there";
+    record.rows("logs", title, analysis.logs.iter().map(row).collect())
 }
 
 fn not_shown(what: &str, more: usize) -> String {
