@@ -91,6 +91,7 @@ mod state;
 mod states;
 mod strands;
 mod tally;
+mod watch;
 pub mod word;
 mod writer;
 
@@ -127,4 +128,5 @@ pub use small::{SmallWriter, Stored, discard_small, size_in, told_by};
 pub use standing::{Standing, inherit, is_surely_original, renew, standing_of};
 pub use states::{LastStamps, StateCopy, States};
 pub use tally::Tally;
+pub use watch::{Deed, Done, Watcher, watch};
 pub use writer::{Reclaimed, Writer};

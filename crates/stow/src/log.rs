@@ -1,6 +1,7 @@
 //! A log: a file on a target, cut into segments.
 
 mod appending;
+mod told;
 
 use std::fs::File;
 use std::io::Read;
@@ -21,6 +22,7 @@ use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::lock::{Hold, WAIT_MAX, take_within};
 use crate::marker::MARKER;
 use crate::pinned::{self, Kernel};
+use crate::watch::Deed;
 use crate::word::{Entry, PAGE_BYTES, Stamped, freed_checksum};
 
 /// File systems on which a writer may store into a mapping of a slot page (statfs(2)): what was stored is what others read
@@ -221,7 +223,12 @@ impl Log {
     ///
     /// # Errors
     /// If the target takes only a part.
-    pub fn write_all(&self, mut bytes: &[u8], mut position: u64) -> Result<(), Errno> {
+    pub fn write_all(&self, bytes: &[u8], position: u64) -> Result<(), Errno> {
+        let all = bytes.len();
+        self.told(Deed::Write, position, all, || self.put(bytes, position).map(|()| all)).map(drop)
+    }
+
+    fn put(&self, mut bytes: &[u8], mut position: u64) -> Result<(), Errno> {
         while !bytes.is_empty() {
             match pwrite(&self.file, bytes, position) {
                 Ok(0) => return Err(Errno::NOSPC),
@@ -241,6 +248,10 @@ impl Log {
     /// # Errors
     /// If the target does not answer.
     pub fn read(&self, bytes: &mut [u8], position: u64) -> Result<usize, Errno> {
+        self.told(Deed::Read, position, bytes.len(), || self.get(bytes, position))
+    }
+
+    fn get(&self, bytes: &mut [u8], position: u64) -> Result<usize, Errno> {
         let mut got = 0;
         while got < bytes.len() {
             match pread(&self.file, &mut bytes[got..], position + got as u64) {
@@ -302,7 +313,7 @@ impl Log {
     /// # Errors
     /// If the target could not.
     pub fn sync(&self) -> Result<(), Errno> {
-        rustix::fs::fdatasync(&self.file)
+        self.told(Deed::Sync, 0, 0, || rustix::fs::fdatasync(&self.file).map(|()| 0)).map(drop)
     }
 
     /// Returns whether slot pages can be stored into by a mapping here.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IoSliceMut;
 use std::ops::Range;
 
-use rustix::io::{Errno, pread, preadv};
+use rustix::io::Errno;
 
 use super::Reader;
 use crate::StowError;
@@ -122,7 +122,7 @@ impl Reader {
             return None;
         }
         let extent = self.extent_around(&range)?;
-        let got = pread(self.log_of(&extent)?, &mut *bytes, extent.position).ok()?;
+        let got = self.log_of(&extent)?.read_once(bytes, extent.position).ok()?;
         (got == bytes.len()).then_some(())
     }
 
@@ -157,7 +157,7 @@ impl Reader {
         let Some(extent) = extent else { return false };
         let Some(log) = self.log_of(&extent) else { return false };
         self.ahead.note(&range, size);
-        pread(log, bytes, extent.position).is_ok_and(|got| got == length)
+        log.read_once(bytes, extent.position).is_ok_and(|got| got == length)
     }
 
     /// Returns the log that an extent lies in, if it can be read.
@@ -286,7 +286,7 @@ impl Reader {
         };
         let mut position = from.position;
         while !left.is_empty() {
-            match preadv(log, left, position) {
+            match log.read_slices(left, position) {
                 Ok(0) => return Err(failed("the log is cut short")),
                 Ok(count) => {
                     position += count as u64;

@@ -11,6 +11,7 @@ use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log_pool::LogPool;
 use crate::pieces::Stamp;
 use crate::segment::OpenSegment;
+use crate::watch::{Begun, Deed, Done};
 use crate::word::PAGE_BYTES;
 use crate::{Berth, Placement, Reach, StowError};
 
@@ -60,7 +61,12 @@ impl Writer {
         // Each target may refuse once.
         for _ in 0..=self.lanes.len() {
             let Placement::Routed(router) = &mut self.placement else { return None };
+            let begun = Begun::now();
             let Berth { lane, length } = router.place(u64::from(wished))?;
+            if let (Some(begun), Some(lane)) = (begun, self.lanes.get(lane)) {
+                let (deed, path) = (Deed::Wait, lane.target.path.as_path());
+                begun.end(&Done { deed, path, position: 0, length: 0, moved: Ok(0) });
+            }
             // What it says of the segment it says of the bytes in it.
             let size = length.saturating_add(PAGE_BYTES as u32).min(SEGMENT_BYTES_MAX);
             let place = self.place_of(lane);
