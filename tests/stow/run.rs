@@ -15,6 +15,7 @@ mod masks;
 mod outside;
 mod ran;
 mod read_again;
+mod recorded;
 mod shared;
 mod small;
 mod targets;

@@ -45,8 +45,8 @@ pub struct Arguments {
     output: Option<PathBuf>,
 
     /// Layers to record
-    #[arg(long, value_name = "LAYER,...", value_delimiter = ',', default_value = "mpi,stdio,posix",
-        value_parser = ["mpi", "stdio", "posix"])]
+    #[arg(long, value_name = "LAYER,...", value_delimiter = ',', default_value = "mpi,stdio,posix,logs",
+        value_parser = ["mpi", "stdio", "posix", "logs"])]
     layers: Vec<String>,
 
     /// Record only files whose path matches; may be repeated

@@ -76,6 +76,11 @@ pub trait Backend: Sync {
     /// A descriptor was closed, of which it was told before.
     fn closed(&self) {}
 
+    /// Returns the name by which programs know the file of a descriptor of its own, out of what the kernel tells.
+    fn known_name<'a>(&self, told: &'a [u8]) -> &'a [u8] {
+        told
+    }
+
     /// Returns whether memory is a mapping that it made.
     fn has_mapped(&self, _address: usize) -> bool {
         false
@@ -281,6 +286,14 @@ fn owner(fd: c_int) -> Option<&'static dyn Backend> {
         known => known,
     };
     BACKENDS.get(usize::from(mark.checked_sub(FIRST_BACKEND)?)).copied()
+}
+
+/// Returns the name by which programs know a descriptor's file, out of what the kernel tells. A backend that was not asked yet
+/// whether the descriptor is its own is not asked here.
+pub fn known_name(fd: c_int, told: &[u8]) -> &[u8] {
+    let mark = known_owner(fd).checked_sub(FIRST_BACKEND);
+    let owner = mark.and_then(|mark| BACKENDS.get(usize::from(mark)));
+    owner.map_or(told, |owner| owner.known_name(told))
 }
 
 #[inline(always)]

@@ -13,7 +13,7 @@ use rustix::fs::{FileType, OFlags, SeekFrom};
 
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{files, process, sys};
+use crate::{backend, files, process, sys};
 
 /// Descriptors beyond this are recorded without name and position.
 const DESCRIPTORS: usize = 1 << 16;
@@ -234,7 +234,7 @@ fn ask(busy: &Busy, fd: c_int) -> Known {
     if name.as_bytes().ends_with(DELETED) {
         name.truncate(name.as_bytes().len() - DELETED.len());
     }
-    let file = files::number(busy, name.as_bytes());
+    let file = files::number(busy, backend::known_name(fd, name.as_bytes()));
     let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     let position = position_of(fd).filter(|_| is_regular);
     let appends = rustix::fs::fcntl_getfl(borrowed)

@@ -6,6 +6,8 @@
 //! somebody else needs its place.
 
 use core::ffi::c_int;
+use core::mem::ManuallyDrop;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 use crate::chunk::ThreadSlot;
@@ -21,7 +23,7 @@ pub struct Thread {
     busy: AtomicU32,
     /// Stand-ins around the call that the thread is in, of those that count themselves.
     hooks: AtomicU32,
-    /// 1 while a backend works for this thread: what it calls is its own.
+    /// 1 while a backend works for this thread: what it calls is its own. 2 where that interrupted the recorder.
     serving: AtomicU32,
     /// How often it is within a read that signals may interrupt, or has left one for good.
     at_once: AtomicU32,
@@ -159,7 +161,7 @@ impl Serving {
             let mut cancellation = 0;
             pthread_setcancelstate(CANCEL_DISABLE, &raw mut cancellation);
             let was_busy = (*thread).busy.swap(1, Ordering::Relaxed);
-            (*thread).serving.store(1, Ordering::Relaxed);
+            (*thread).serving.store(1 + was_busy, Ordering::Relaxed);
             Some(Serving { thread, was_busy, signals, cancellation })
         }
     }
@@ -239,10 +241,40 @@ impl Busy {
         Some(Busy { thread })
     }
 
+    /// Begins also while a backend works for this thread, which keeps handlers out; `None` when the recorder was interrupted.
+    pub fn begin_within() -> Option<MaybeWithin> {
+        let thread = current();
+        // SAFETY: the thread's own storage.
+        match unsafe { (*thread).serving.load(Ordering::Relaxed) } {
+            0 => Busy::begin().map(MaybeWithin::Outside),
+            1 => Some(MaybeWithin::Within(ManuallyDrop::new(Busy { thread }))),
+            _ => None,
+        }
+    }
+
     /// Returns the thread's state.
     #[inline(always)]
     pub fn thread(&self) -> *mut Thread {
         self.thread
+    }
+}
+
+/// Proof that the recorder works for this thread, perhaps while a backend does so.
+pub enum MaybeWithin {
+    /// It has begun with this.
+    Outside(Busy),
+    /// It goes on to count as busy.
+    Within(ManuallyDrop<Busy>),
+}
+
+impl Deref for MaybeWithin {
+    type Target = Busy;
+
+    fn deref(&self) -> &Busy {
+        match self {
+            MaybeWithin::Outside(busy) => busy,
+            MaybeWithin::Within(busy) => busy,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ mod space;
 mod status;
 mod transfer;
 mod view;
+mod watching;
 
 use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,6 +69,7 @@ impl Backend for Stow {
             return false;
         }
         plimsoll_guarded::move_descriptors(moved::out_of_sight);
+        plimsoll_stow::watch(&watching::Recording);
         // SAFETY: a function that needs nothing.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         true
@@ -154,6 +156,10 @@ impl Backend for Stow {
                 None
             });
         }
+    }
+
+    fn known_name<'a>(&self, told: &'a [u8]) -> &'a [u8] {
+        names::without_anchor(told)
     }
 
     fn has_mapped(&self, address: usize) -> bool {

@@ -197,6 +197,14 @@ impl Told {
     }
 }
 
+/// Returns the container's name, out of that of its anchor; other names as they are.
+pub fn without_anchor(path: &[u8]) -> &[u8] {
+    match Told::of(path) {
+        Told::Anchor { above } => path.get(..above).unwrap_or(path),
+        Told::Other | Told::Unknown => path,
+    }
+}
+
 /// What is known of the working directory: nothing.
 const UNKNOWN: u8 = 0;
 /// The mount is neither in it nor around it.
