@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::error::Attempt;
 use crate::first_sync::is_torn;
-use crate::fresh;
+use crate::fresh::{self, is_of_one_node};
 use crate::home::{self, Home};
 use crate::log::Log;
 use crate::log_place::LogPlace;
@@ -62,6 +62,8 @@ pub struct Container {
     small: AtomicBool,
     owner: u32,
     node: Id,
+    /// Whether that is not the one that the system tells.
+    is_pretended: bool,
     targets: Vec<Target>,
     /// The last stamp that a reader has found: what is written then is later.
     seen: AtomicU64,
@@ -137,13 +139,26 @@ impl Container {
         let (targets, seen) = (targets.to_vec(), AtomicU64::new(0));
         let bounds = Bounds::of(&way);
         let id = halves_of(id);
-        Ok(Container { directory, path, way, id, small, owner, node, targets, seen, bounds })
+        let is_pretended = false;
+        Ok(Container {
+            directory,
+            path,
+            way,
+            id,
+            small,
+            owner,
+            node,
+            is_pretended,
+            targets,
+            seen,
+            bounds,
+        })
     }
 
     /// Takes part as another node than the one that the system tells: where several of them share a kernel, or in a test.
     #[must_use]
     pub fn seen_from(self, node: Id) -> Self {
-        Container { node, ..self }
+        Container { node, is_pretended: true, ..self }
     }
 
     /// Returns where it is.
@@ -311,7 +326,8 @@ impl Container {
     /// As [`seat::join`], or if the container was opened only to be read.
     pub(crate) fn join(&self) -> Result<SharedState, StowError> {
         self.require_changeable()?;
-        seat::join(&self.directory, self.node)
+        let one_kernel = !self.is_pretended && is_of_one_node(&self.directory);
+        seat::join(&self.directory, self.node, one_kernel)
     }
 
     /// Makes sure that it was not opened only to be read.

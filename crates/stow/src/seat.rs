@@ -4,6 +4,9 @@
 //! node share the lock; whoever gets it alone knows that nobody there writes any more, and may give the seat to another node. So
 //! memory is never shared between nodes, and there are no more seats than nodes that have written at the same time.
 //!
+//! On a file system that one kernel writes to there is one seat: whoever holds it shares its memory, whatever it takes itself for. Systems in
+//! containers of the operating system (LXC, systemd-nspawn) have a boot id of their own, and so are other nodes to each other.
+//!
 //! Seats are counted from 1 and without gaps. They are given, and looked for, while the list of logs is locked.
 
 use std::fs::File;
@@ -11,6 +14,7 @@ use std::io::{self, Read, Write};
 
 use plimsoll_guarded::{Directory, Draft};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::Attempt;
 use crate::fresh;
@@ -41,20 +45,23 @@ pub fn is_of_seat(name: &str) -> bool {
     number.and_then(|it| it.parse().ok()).is_some_and(|it: u32| (1..=SEATS_MAX).contains(&it))
 }
 
-/// Joins the writers of a container on this node.
+/// Joins the writers of a container on this node; `one_kernel` where all nodes that can write it are of one kernel.
 ///
 /// # Errors
 /// If too many nodes write, if the container was removed just now, if a file is damaged, or if others could exchange what is in
 /// the directory.
-pub fn join(directory: &Directory, node: Id) -> Result<SharedState, StowError> {
+pub fn join(directory: &Directory, node: Id, one_kernel: bool) -> Result<SharedState, StowError> {
     let is_own = directory.require_served_by_none_else().and_then(|()| directory.require_own());
     is_own.attempt("write to", directory.path())?;
     let lock = lock::open(directory, WRITERS_LOCK)?;
     lock::take(&lock, Hold::Shared, directory.path())?;
     let seats = Seats { directory, node };
-    let seat = match seats.own()? {
-        Some(seat) => seat,
-        None => seats.claim()?,
+    let seat = match one_kernel {
+        true => seats.only()?,
+        false => match seats.own()? {
+            Some(seat) => seat,
+            None => seats.claim()?,
+        },
     };
     let name = state_name(seat.number);
     let is_there = directory.require_same(&name, &seat.state);
@@ -107,19 +114,49 @@ struct Seat {
 }
 
 impl Seats<'_> {
+    /// Takes the first seat, which all share who write.
+    fn only(&self) -> Result<Seat, StowError> {
+        let first = self.open(1)?.map(|state| self.held_if_own(1, state)).transpose()?;
+        if let Some(seat) = first.flatten() {
+            return Ok(seat);
+        }
+        let listing = lock::open(self.directory, MANIFEST_LOCK)?;
+        lock::take(&listing, Hold::Alone, self.directory.path())?;
+        let path = || self.directory.path().join(STATE);
+        let state = self.open(1)?.ok_or(Errno::NOENT).attempt("open", path())?;
+        let lock = lock::open(self.directory, &lock_name(1))?;
+        let seat = Seat { number: 1, state, lock };
+        // Where nobody writes, the machine may have been started again since somebody did.
+        if self.is_held(&seat.lock, Hold::Alone)? && self.copy(1, &seat.state)?.node() != self.node
+        {
+            return self.take_over(seat);
+        }
+        lock::take(&seat.lock, Hold::Shared, self.directory.path())?;
+        Ok(seat)
+    }
+
     /// Returns the seat that this node has, if it has one and nobody gives it away meanwhile.
     fn own(&self) -> Result<Option<Seat>, StowError> {
         for number in 1..=SEATS_MAX {
             let Some(state) = self.open(number)? else { break };
             if self.copy(number, &state)?.node() == self.node {
-                let lock = lock::open(self.directory, &lock_name(number))?;
-                let is_held = self.is_held(&lock, Hold::Shared)?;
-                // Once it is held, nobody gives it to another node.
-                let is_own = is_held && self.copy(number, &state)?.node() == self.node;
-                return Ok(is_own.then_some(Seat { number, state, lock }));
+                return self.held_if_own(number, state);
             }
         }
         Ok(None)
+    }
+
+    /// Holds a seat if it is this node's, and nobody gives it away meanwhile.
+    fn held_if_own(&self, number: u32, state: File) -> Result<Option<Seat>, StowError> {
+        let is_own = || Ok::<_, StowError>(self.copy(number, &state)?.node() == self.node);
+        if !is_own()? {
+            return Ok(None);
+        }
+        let lock = lock::open(self.directory, &lock_name(number))?;
+        let is_held = self.is_held(&lock, Hold::Shared)?;
+        // Once it is held, nobody gives it to another node.
+        let is_own = is_held && is_own()?;
+        Ok(is_own.then_some(Seat { number, state, lock }))
     }
 
     /// Takes the seat that this node has, one whose node writes no more, or a new one.
@@ -169,7 +206,7 @@ impl Seats<'_> {
         draft.file().write_all(&bytes).attempt("write", path())?;
         let made = draft.sync().and_then(|()| draft.publish()).map(drop);
         made.and_then(|()| self.directory.sync()).attempt("make", path())?;
-        let state = self.open(number)?.ok_or(rustix::io::Errno::NOENT).attempt("open", path())?;
+        let state = self.open(number)?.ok_or(Errno::NOENT).attempt("open", path())?;
         Ok(Seat { number, state, lock })
     }
 

@@ -31,6 +31,7 @@ impl Container {
             small: AtomicBool::new(true),
             owner: facts.st_uid,
             node: node_on(facts.st_dev).attempt("look at", &path)?,
+            is_pretended: false,
             targets: targets.to_vec(),
             seen: AtomicU64::new(0),
             bounds: Bounds::of(&way),
