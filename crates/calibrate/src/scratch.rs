@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_engine::Source;
 use plimsoll_guarded::working_file::CALIBRATION;
-use plimsoll_guarded::{Directory, WorkingDirectory};
-use rustix::fs::{Mode, OFlags};
+use plimsoll_guarded::{Directory, WorkingDirectory, is_without_nameless};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::CalibrateError;
@@ -40,7 +40,7 @@ impl Scratch {
                     let path = directory.join(CALIBRATION);
                     return Ok(Scratch { files: [file], path, _working: None });
                 }
-                Err(errno) if is_unsupported(errno) => {}
+                Err(errno) if is_without_nameless(errno) => {}
                 Err(errno) => return Err(failed(errno.into())),
             }
         }
@@ -83,10 +83,7 @@ impl Drop for Working {
 
 /// Makes a file without a name in the very directory that was looked at: its path may be exchanged by now.
 fn nameless(directory: &Directory) -> Result<File, Errno> {
-    let open = |flags: OFlags| {
-        let flags = flags | OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR).map(File::from)
-    };
+    let open = |flags: OFlags| directory.create_nameless(flags | OFlags::RDWR);
     // Where O_DIRECT is refused the first burst says so.
     open(OFlags::DIRECT).or_else(|_| open(OFlags::empty()))
 }
@@ -98,11 +95,6 @@ fn open(private: &Directory) -> io::Result<File> {
         }
         opened => opened,
     }
-}
-
-/// Returns whether the error means that a file system or an old kernel does not know O_TMPFILE (open(2)).
-fn is_unsupported(errno: Errno) -> bool {
-    [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL].contains(&errno)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub mod working_file;
 
 pub use acting_user::{act_as, acting_user};
 pub use descriptors::move_descriptors;
-pub use directory::Directory;
+pub use directory::{Directory, is_without_nameless};
 pub use draft::Draft;
 pub use input::{is_own_stream, open_input, open_own_stream};
 pub use is_there::is_there;

@@ -15,13 +15,14 @@ pub const NOISE: &str = "noise";
 pub const SHARED: &str = "shared";
 /// What the writers of a race share in memory.
 pub const NODE: &str = "node";
+/// The copy of a database that others could have changed.
+pub const DATABASE: &str = "database";
 
 /// Returns whether a file of that name is one of a measurement.
 pub fn is_working_file(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    name == CALIBRATION
-        || name == NODE
+    [CALIBRATION, NODE, DATABASE].contains(&name)
         || [WRITER, NOISE].iter().any(|it| name.strip_prefix(it).is_some_and(is_number))
         || name.contains('.') && name.split('.').all(|part| part == SHARED || is_number(part))
 }
@@ -32,7 +33,9 @@ mod tests {
 
     #[test]
     fn files_of_measurements_are_known_by_their_names() {
-        for name in ["calibration", "node", "writer0", "noise12", "0.1.2", "17.shared.3"] {
+        for name in
+            ["calibration", "node", "database", "writer0", "noise12", "0.1.2", "17.shared.3"]
+        {
             assert!(is_working_file(OsStr::new(name)), "{name}");
         }
         for name in ["thesis", "writer", "writers1", "noise1a", "2026", ".1", "a.0.1", "shared"] {

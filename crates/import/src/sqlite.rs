@@ -15,6 +15,9 @@ use crate::unshared::Unshared;
 /// Longest value or row: names of hosts and devices are far shorter.
 pub(crate) const LENGTH_MAX: i32 = 1 << 16;
 
+/// How deep an expression may be: ours have a few levels.
+const EXPRESSION_DEPTH_MAX: i32 = 32;
+
 /// Steps of SQLite's machine that reading takes at most: so many whatever the size of a database, and for each of its bytes. A row of LMT's has dozens
 /// of bytes and takes about thirty. In a forged database, pages may lead to the same pages again, so that a few of them have more rows than anybody waits for.
 const STEPS_EASILY: u64 = 1 << 26;
@@ -35,7 +38,7 @@ impl Sqlite {
     /// Opens a database as it is in this file, without its journal: nothing is written beside it.
     pub fn open(path: &Path, file: File) -> Result<Self, ImportError> {
         let bytes = file.metadata().map_or(0, |it| it.len());
-        let file = Unshared::new(path, file).map_err(|cause| ImportError::io(path, cause))?;
+        let mut file = Unshared::new(path, file).map_err(|cause| ImportError::io(path, cause))?;
         let uri = format!("file:{}?immutable=1", in_uri(file.path()));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
@@ -47,12 +50,14 @@ impl Sqlite {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LENGTH_MAX)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, EXPRESSION_DEPTH_MAX)?;
             connection.pragma_update(None, "cell_size_check", true)?;
             // What is sorted goes to a file and not to memory.
             connection.pragma_update(None, "temp_store", "FILE")?;
             Ok(connection)
         };
         let mut connection = opened().map_err(|error| damaged(path, &error))?;
+        file.forget_name();
         let most = STEPS_EASILY.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
         let mut taken: u64 = 0;
         let is_too_much = move || {
@@ -74,11 +79,29 @@ impl Sqlite {
     }
 
     /// Returns whether there is such a table, and no virtual one.
+    ///
+    /// # Errors
+    /// If a column of it is computed: whoever wrote it says how, and may have made that take for ever.
     pub fn has_table(&self, name: &str) -> Result<bool, ImportError> {
-        let sql = "select count(*) from sqlite_master where type = 'table' and name = ?1 collate nocase \
-                   and sql not like 'create virtual%'";
-        let found = self.connection.query_row(sql, [name], |row| row.get::<_, i64>(0));
-        Ok(found.map_err(|error| damaged(&self.path, &error))? > 0)
+        let tables =
+            "select count(*) from pragma_table_list(?1) where type = 'table' and schema = 'main'";
+        let computed = "select count(*) from pragma_table_xinfo(?1, 'main') where hidden > 1";
+        if self.count(tables, name)? == 0 {
+            return Ok(false);
+        }
+        match self.count(computed, name)? {
+            0 => Ok(true),
+            _ => {
+                let reason =
+                    format!("its table {name} has columns that are computed; LMT's has none");
+                Err(ImportError::content(&self.path, reason))
+            }
+        }
+    }
+
+    fn count(&self, sql: &str, table: &str) -> Result<i64, ImportError> {
+        let counted = self.connection.query_row(sql, [table], |row| row.get(0));
+        counted.map_err(|error| damaged(&self.path, &error))
     }
 
     /// Calls for each row that a query of ours gives.

@@ -176,3 +176,26 @@ fn pages_that_have_the_same_child_again_and_again_do_not_keep_us() {
     let error = import(&path, &store, &options()).unwrap_err().to_string();
     assert!(error.contains("more rows than its size can hold"), "{error}");
 }
+
+/// What is computed is computed again for each row, by one step, however long that takes.
+#[test]
+fn columns_that_are_computed_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    for kind in ["virtual", "stored"] {
+        let database = database(&path, &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]);
+        let slow = "replace(hex(zeroblob(30000)), '0', '1') like '%1%1%1%1%1%1%1%2'";
+        let sql = format!(
+            "alter table OST_INFO rename to before; create table OST_INFO (OST_ID, OSS_ID, HOSTNAME, \
+             OST_NAME as ('OST' || ({slow})) {kind}); \
+             insert into OST_INFO (OST_ID, OSS_ID, HOSTNAME) select OST_ID, OSS_ID, HOSTNAME from before"
+        );
+        // What is stored is computed here, once: it need not take long.
+        let sql = if kind == "stored" { sql.replace("%1%1%1%1%1%1%1%2", "1") } else { sql };
+        database.execute_batch(&sql).unwrap();
+        drop(database);
+        let error = import(&path, &store, &options()).unwrap_err().to_string();
+        assert!(error.contains("OST_INFO has columns that are computed"), "{error}");
+        fs::remove_file(&path).unwrap();
+    }
+}
