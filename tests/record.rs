@@ -1,6 +1,7 @@
 //! `plimsoll record` on real programs and on everything that recorders stumble over.
 
 mod alive;
+mod inherited;
 mod joined;
 mod long_path;
 mod many_files;

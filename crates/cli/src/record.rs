@@ -3,12 +3,11 @@
 pub mod program;
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plimsoll_process::{hide_last_arguments, run_to_end};
+use plimsoll_process::{execute, hide_last_arguments, run_to_end};
 use plimsoll_record::{Collected, Launch, Others, collect, rank, recording_around};
 use plimsoll_report::{Record, numbers};
 
@@ -113,7 +112,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
         if is_told {
             tell("records into", prepared.path());
         }
-        let error = prepared.command.exec();
+        let error = execute(&mut prepared.command);
         prepared.did_not_start();
         return Ok(program::not_started(program, &error));
     }

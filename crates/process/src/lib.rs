@@ -9,6 +9,7 @@
 //! Deliberately not here: what a process does that is asked to end (`cli`), and messages between processes (`wire`).
 
 mod forward;
+mod inherited;
 mod memory_limit;
 mod own_arguments;
 mod run;
@@ -17,6 +18,6 @@ mod terminal;
 
 pub use memory_limit::{LimitedMemory, limit_memory, memory_limit};
 pub use own_arguments::hide_last_arguments;
-pub use run::run_to_end;
+pub use run::{execute, run_to_end};
 pub use signals::{ASK_TO_END, leave_end_to_coordinator, outlive_limit_of_file_size};
 pub use terminal::TakenTerminal;

@@ -9,14 +9,18 @@ use rustix::process::{
 };
 
 use crate::forward::Forwarding;
+use crate::inherited::Children;
 
 /// Starts the command and waits until it ends. Signals that other processes send to this one go to the command
-/// meanwhile; a Ctrl-C in the terminal reaches it anyway. If this process is killed, so is the command.
+/// meanwhile; a Ctrl-C in the terminal reaches it anyway. If this process is killed, so is the command. What this process was
+/// started to ignore, the command ignores, too.
 ///
 /// # Errors
 /// Fails if the command cannot be started.
 pub fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
     let forwarding = Forwarding::begin();
+    let children = Children::begin();
+    children.hand_on(command);
     die_with_parent(command);
     let mut child = command.spawn()?;
     if let Some(forwarding) = &forwarding {
@@ -26,6 +30,12 @@ pub fn run_to_end(command: &mut Command) -> io::Result<ExitStatus> {
     // While the ended process is not reaped, no other one can have its number.
     drop(forwarding);
     child.wait()
+}
+
+/// Becomes the command, which then has this process's number and ignores what this process was started to ignore. Returns why it could not.
+pub fn execute(command: &mut Command) -> io::Error {
+    Children::begin().hand_on(command);
+    command.exec()
 }
 
 /// Asks the kernel to kill the command when this thread, which waits for it, is no more.

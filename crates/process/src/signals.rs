@@ -25,7 +25,7 @@ pub fn outlive_limit_of_file_size() {
     }
 }
 
-fn is_ignored(signal: c_int) -> bool {
+pub(crate) fn is_ignored(signal: c_int) -> bool {
     // SAFETY: all zeros is a valid sigaction, and the pointer is to a value that lives through the call, which
     // changes nothing else.
     unsafe {

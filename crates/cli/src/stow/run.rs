@@ -1,7 +1,6 @@
 //! `plimsoll stow run`: a program whose new files are containers.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use plimsoll_domain::Bytes;
 use plimsoll_guarded::Directory;
 use plimsoll_pilot::{KeptMemory, RunTally};
-use plimsoll_process::{hide_last_arguments, run_to_end};
+use plimsoll_process::{execute, hide_last_arguments, run_to_end};
 use plimsoll_record::{Stowing, rank};
 use plimsoll_stow::{Target, discard_all_gone};
 
@@ -107,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if rank().is_some() {
         // Launchers count on the process that they started.
-        let error = command.exec();
+        let error = execute(&mut command);
         return Ok(program::not_started(program, &error));
     }
     hide_last_arguments(rest.len());
