@@ -62,9 +62,9 @@ fn a_recording_shows_the_programs_calls_and_what_the_logs_did() {
         assert!(targets.contains(&target.to_str().unwrap()), "{targets:?}");
     }
     // All that the program wrote, and what says where it lies.
-    let written = sum(logs, "written_bytes");
+    let written = sum(logs, "log_written_bytes");
     assert!((17 * MIB..18 * MIB).contains(&written), "{written}");
-    assert!(sum(logs, "read_bytes") >= 12 * MIB);
+    assert!(sum(logs, "log_read_bytes") >= 12 * MIB);
     // The program's own figures are those of its calls.
     let files = shown["files"].as_array().unwrap();
     let of = |name: &str| {

@@ -23,6 +23,8 @@ numbers! {
     SECONDS = "seconds", "time in calls", Seconds, "Sum of the durations of calls over all processes and threads.", "recording";
     IO_SECONDS = "io_seconds", "I/O time", Seconds, "Time in calls of the program itself: those inside MPI-IO calls count once.", "recording";
     LOGS = "logs", "logs", Count, "Logs of containers on a target that were read or written.", "recording";
+    LOG_WRITTEN_BYTES = "log_written_bytes", "written", Bytes, "Bytes written to the logs of a target: what the program wrote, and what says where it lies.", "recording";
+    LOG_READ_BYTES = "log_read_bytes", "read", Bytes, "Bytes read from the logs of a target.", "recording";
     LOG_WRITES = "log_writes", "writes", Count, "Writes to the logs of a target, with those that say what a log holds.", "recording";
     LOG_WRITE_SECONDS = "log_write_seconds", "writing", Seconds, "Time of writing to the logs of a target, over all processes. It is a part of the calls of the program, as are waiting, syncing and reading.", "recording";
     LOG_WAIT_SECONDS = "log_wait_seconds", "waiting", Seconds, "Time in which writers waited until the storage took more, by the target that their next bytes went to then.", "recording";

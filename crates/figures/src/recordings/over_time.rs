@@ -10,7 +10,7 @@ use super::{hues, sections};
 pub fn over_time(analysis: &Analysis) -> Section {
     let most = analysis.in_flight.iter().flat_map(|it| it.mean.iter().copied()).reduce(f64::max);
     let title = match most.filter(|most| *most >= 1.0) {
-        Some(most) => format!("Up to {} calls are in flight at a time", words::short(most)),
+        Some(most) => format!("Calls in flight: up to {} at a time", words::short(most)),
         None => "Calls in flight".into(),
     };
     let mut in_flight =
