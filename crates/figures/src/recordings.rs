@@ -51,7 +51,7 @@ impl<'a> Explained<'a> {
         record = record.rows("totals", "calls by layer and operation", totals);
         record = sections::mpi_time(record, analysis);
         record = sections::files(record, analysis, rows);
-        record = sections::logs(record, analysis);
+        record = sections::logs(record, analysis, rows);
         record = sections::runtime(record, analysis);
         record = sections::ranks(record, analysis, rows);
         record = sections::nodes(record, analysis);

@@ -252,7 +252,7 @@ fn sizes_title(direction: Direction, layer: &str, classes: &[(u64, u64)]) -> Str
 }
 
 fn files(analysis: &Analysis, rows: usize) -> Section {
-    let record = sections::logs(sections::files(Record::new(), analysis, rows), analysis);
+    let record = sections::logs(sections::files(Record::new(), analysis, rows), analysis, rows);
     let mut section = Section::new("Files").record(&record);
     section = section.folded(counters(analysis)).folded(runtime(analysis, rows));
     for file in analysis.files.iter().filter(|it| has_samples(it)).take(DRAWN_FILES) {

@@ -125,10 +125,14 @@ pub fn runtime(record: Record, analysis: &Analysis) -> Record {
     record.rows("runtime", title, analysis.runtime.iter().map(row).collect())
 }
 
-/// What containers did on their targets, target by target.
-pub fn logs(record: Record, analysis: &Analysis) -> Record {
+/// What containers did on their targets, target by target; those with most time where not all are shown.
+pub fn logs(record: Record, analysis: &Analysis, rows: usize) -> Record {
     if analysis.logs.is_empty() {
         return record;
+    }
+    let mut targets: Vec<&LogsOfTarget> = analysis.logs.iter().collect();
+    if targets.len() > rows {
+        targets.sort_by_key(|it| std::cmp::Reverse(it.ops.all().nanos));
     }
     let row = |it: &LogsOfTarget| {
         let of = |wanted: Op| it.ops.sum(|op| op == wanted);
@@ -146,7 +150,12 @@ pub fn logs(record: Record, analysis: &Analysis) -> Record {
             .rows("operations", "", totals(&it.ops))
     };
     let title = "logs of containers, within the calls above and not added up there";
-    record.rows("logs", title, analysis.logs.iter().map(row).collect())
+    let shown = targets.iter().take(rows).map(|it| row(it)).collect();
+    let record = record.rows("logs", title, shown);
+    match targets.len().saturating_sub(rows) {
+        0 => record,
+        more => record.note(not_shown("targets with logs", more)),
+    }
 }
 
 fn not_shown(what: &str, more: usize) -> String {
