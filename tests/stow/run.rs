@@ -277,9 +277,9 @@ fn a_program_is_recorded_as_it_sees_its_files() {
     let stowed = Stowed::new();
     let rec = stowed.storage.folder.path().join("rec");
     let mut command = record(&rec);
-    command.arg("--").arg(binary().get_program()).args(["stow", "run", "--mount"]);
-    command.arg(stowed.at("")).arg("--targets").args(&stowed.storage.targets);
-    command.args(["--quiet", "--"]);
+    command.args(["--layers", "mpi,stdio,posix", "--"]).arg(binary().get_program());
+    command.args(["stow", "run", "--mount"]).arg(stowed.at("")).arg("--targets");
+    command.args(&stowed.storage.targets).args(["--quiet", "--"]);
     command.args(["dd", "if=/dev/zero", "bs=10000", "count=7", "status=none"]);
     let outcome: Outcome = command
         .arg(format!("of={}", stowed.at("x").display()))

@@ -100,14 +100,13 @@ impl FileStream {
         self.runtime.is_some()
     }
 
-    /// True for a file that is a log of a container.
-    pub fn has_logs(&self) -> bool {
-        self.logs.iter().next().is_some()
-    }
-
-    /// True if the program itself made no call on it.
-    pub fn is_log_only(&self) -> bool {
-        self.has_logs() && self.totals.ops.iter().next().is_none()
+    /// Adds up what containers did to it as their log; returns whether the program itself made no call on it.
+    pub fn is_only_log(&self, sums: &mut Sums) -> bool {
+        if self.logs.iter().next().is_none() {
+            return false;
+        }
+        sums.logs.entry(self.id).or_default().merge(&self.logs);
+        self.totals.ops.iter().next().is_none()
     }
 
     #[inline(never)]

@@ -308,11 +308,8 @@ impl<'a> ProcessPass<'a> {
         for mut stream in self.streams.take() {
             stream.finish(self.sums, self.agreed);
             let id = stream.id.0 as usize;
-            if stream.has_logs() {
-                self.sums.logs.entry(stream.id).or_default().merge(&stream.logs);
-                if stream.is_log_only() {
-                    continue;
-                }
+            if stream.is_only_log(self.sums) {
+                continue;
             }
             if stream.is_runtime() {
                 totals.runtime.merge(&stream.totals.own);
@@ -333,14 +330,14 @@ impl<'a> ProcessPass<'a> {
         totals.own.take_back_time(&self.counted_twice);
         totals.sieving.processes = totals.sieving.processes.min(1);
         totals.ops.sort();
-        totals.busy_nanos = if self.is_threaded {
-            (self.of_process.busy().seconds * 1e9) as u64
-        } else {
-            totals.own.total_nanos()
+        totals.busy_nanos = match self.is_threaded {
+            true => (self.of_process.busy().seconds * 1e9) as u64,
+            false => totals.own.total_nanos(),
         };
         let common = self.sums.common_sizes.iter_mut().flatten();
-        let own = self.common_sizes.into_iter().flatten();
-        common.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
+        common
+            .zip(self.common_sizes.into_iter().flatten())
+            .for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
         self.sums.events += self.events;
         totals.events = self.events;
         totals.undecodable_bytes = undecodable_bytes;
@@ -366,8 +363,7 @@ impl Visitor for ProcessPass<'_> {
         let index = self.streams.find(event.file);
         if moment.layer == Layer::Logs {
             self.streams[index].logs.add(event.op, moment.bytes, nanos, is_error);
-            self.sums.duration(event.op, moment.hash, nanos);
-            return;
+            return self.sums.duration(event.op, moment.hash, nanos);
         }
         self.events += u64::from(!event.is_second_of_call());
         let stream = &mut self.streams[index];
@@ -397,8 +393,8 @@ impl Visitor for ProcessPass<'_> {
             None => self.no_data(event, &moment, index),
         }
         if is_direct(moment.layer) && event.is_spent() {
-            let timeline = &mut self.sums.timeline;
-            self.thread.timeline.add(timeline, self.index, moment.class, moment.span);
+            let (all, class) = (&mut self.sums.timeline, moment.class);
+            self.thread.timeline.add(all, self.index, class, moment.span);
         }
         self.nest(event, &moment, index, number);
         self.sums.duration(event.op, moment.hash, nanos);

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat,
-    linkat, mkdirat, openat, openat2, renameat,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, linkat,
+    mkdirat, openat, openat2, renameat,
 };
 use rustix::io::Errno;
 
@@ -94,24 +94,6 @@ impl Directory {
             moved(openat(self, name, flags | exclusive, Mode::from_raw_mode(mode))?).into();
         owner_rights::restore(&file, mode)?;
         Ok(file)
-    }
-
-    /// Creates a file without a name: it is gone when nobody has it open any more, and only this user may open it meanwhile.
-    ///
-    /// # Errors
-    /// If there can be none; [`is_without_nameless`] tells where that is because of the file system or the kernel.
-    pub fn create_nameless(&self, flags: OFlags) -> Result<File, Errno> {
-        let flags = flags | OFlags::TMPFILE | OFlags::CLOEXEC;
-        Ok(moved(openat(self, ".", flags, Mode::RUSR | Mode::WUSR)?).into())
-    }
-
-    /// Gives a file without a name this one.
-    ///
-    /// # Errors
-    /// If there is anything of that name, or /proc is not there.
-    pub fn give_name(&self, nameless: &File, name: impl AsRef<OsStr>) -> io::Result<()> {
-        let path = format!("/proc/self/fd/{}", nameless.as_raw_fd());
-        Ok(linkat(CWD, path, self, checked(name.as_ref())?, AtFlags::SYMLINK_FOLLOW)?)
     }
 
     /// Opens an existing regular file, and waits for nobody. Neither creates nor truncates.
@@ -318,11 +300,6 @@ impl AsFd for Directory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
-}
-
-/// Returns whether the error means that a file system or an old kernel does not know files without names (O_TMPFILE, open(2)).
-pub fn is_without_nameless(errno: Errno) -> bool {
-    [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL].contains(&errno)
 }
 
 /// Checks that a name cannot lead out of its directory.

@@ -31,17 +31,18 @@
 
 #[cfg(feature = "inverted-backend")]
 mod inverted;
+mod owners;
 mod request;
 mod stow;
 
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicU8, Ordering};
 
+use self::owners::{FIRST_BACKEND, KERNEL, UNKNOWN};
 pub use self::request::{
     AttributeRequest, Buffers, End, FileSystemStatus, HIDDEN, LockRequest, MapRequest, Name,
     NameRequest, Request, Status, TransferRequest,
 };
-use crate::{hot, sys, thread};
+use crate::{descriptors, hot, sys, thread};
 
 /// What a backend does with a request: the result or the error number; `None` leaves it to the kernel.
 pub type Answer = Option<Result<usize, c_int>>;
@@ -102,6 +103,7 @@ const BACKENDS: &[&dyn Backend] = &[
 
 /// Returns whether any backend has something to do.
 pub fn begin() -> bool {
+    descriptors::name_by(known_name);
     BACKENDS.iter().fold(false, |any, backend| backend.begin() | any)
 }
 
@@ -114,7 +116,7 @@ pub fn is_active() -> bool {
 /// Returns false for descriptors that are known to be no backend's.
 #[inline(always)]
 fn may_be_owned(fd: c_int) -> bool {
-    is_active() && known_owner(fd) != KERNEL
+    is_active() && owners::known(fd) != KERNEL
 }
 
 /// A result that a function of the C library gives, made of a backend's.
@@ -261,21 +263,8 @@ fn ask_all(name: &Name, request: &NameRequest) -> Answer {
     None
 }
 
-/// Descriptors beyond this are asked about at each call.
-const DESCRIPTORS: usize = 1 << 16;
-
-/// Nobody has asked yet whose it is.
-const UNKNOWN: u8 = 0;
-/// No backend's.
-const KERNEL: u8 = 1;
-/// The first backend's; the others follow.
-const FIRST_BACKEND: u8 = 2;
-
-/// Whose each descriptor is. Not wiped in forked children, which inherit descriptors.
-static OWNERS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(UNKNOWN) }; DESCRIPTORS];
-
 fn owner(fd: c_int) -> Option<&'static dyn Backend> {
-    let mark = match known_owner(fd) {
+    let mark = match owners::known(fd) {
         UNKNOWN if fd < 0 => return None,
         UNKNOWN => {
             let position = BACKENDS.iter().position(|backend| backend.owns(fd));
@@ -290,24 +279,17 @@ fn owner(fd: c_int) -> Option<&'static dyn Backend> {
 
 /// Returns the name by which programs know a descriptor's file, out of what the kernel tells. A backend that was not asked yet
 /// whether the descriptor is its own is not asked here.
-pub fn known_name(fd: c_int, told: &[u8]) -> &[u8] {
-    let mark = known_owner(fd).checked_sub(FIRST_BACKEND);
+fn known_name(fd: c_int, told: &[u8]) -> &[u8] {
+    let mark = owners::known(fd).checked_sub(FIRST_BACKEND);
     let owner = mark.and_then(|mark| BACKENDS.get(usize::from(mark)));
     owner.map_or(told, |owner| owner.known_name(told))
 }
 
-#[inline(always)]
-fn known_owner(fd: c_int) -> u8 {
-    OWNERS.get(fd as usize).map_or(UNKNOWN, |entry| entry.load(Ordering::Relaxed))
-}
-
 fn set_owner(fd: c_int, mark: u8) {
-    if known_owner(fd) >= FIRST_BACKEND {
+    if owners::known(fd) >= FIRST_BACKEND {
         BACKENDS.iter().for_each(|backend| backend.forget(fd as u32, fd as u32));
     }
-    if let Some(entry) = OWNERS.get(fd as usize) {
-        entry.store(mark, Ordering::Relaxed);
-    }
+    owners::note(fd, mark);
 }
 
 /// Closes a descriptor, after the backend that owns it was told.
@@ -348,9 +330,8 @@ pub fn replace(fd: c_int, kernel: impl FnOnce() -> c_int) -> c_int {
 /// Tells the backends which of the descriptors from `first` to `last` are about to be closed, with others.
 pub fn before_close(first: u32, last: u32) {
     if is_active() {
-        let numbers = first as usize..(last as usize).saturating_add(1).min(DESCRIPTORS);
-        for fd in numbers.map(|number| number as c_int) {
-            if known_owner(fd) >= FIRST_BACKEND {
+        for fd in owners::numbers(first, last).map(|number| number as c_int) {
+            if owners::known(fd) >= FIRST_BACKEND {
                 ask_owner(fd, &Request::Close);
             }
         }
@@ -369,7 +350,7 @@ pub fn forget(fd: c_int) {
 #[inline]
 pub fn duplicated(from: c_int, to: c_int) {
     if is_active() {
-        set_owner(to, known_owner(from));
+        set_owner(to, owners::known(from));
         if let Some(backend) = owner(from).filter(|_| to >= 0 && !thread::is_serving()) {
             backend.duplicated(from, to);
         }
@@ -400,10 +381,7 @@ pub fn ends() {
 /// Forgets all descriptors from `first` to `last`, which are closed.
 pub fn forget_range(first: u32, last: u32) {
     if is_active() {
-        let numbers = first as usize..(last as usize).saturating_add(1).min(DESCRIPTORS);
         BACKENDS.iter().for_each(|backend| backend.forget(first, last));
-        for entry in OWNERS.get(numbers).unwrap_or_default() {
-            entry.store(UNKNOWN, Ordering::Relaxed);
-        }
+        owners::forget(first, last);
     }
 }

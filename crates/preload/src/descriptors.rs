@@ -7,13 +7,14 @@
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 use plimsoll_trace::encode::{NO_FILE, UNKNOWN_OFFSET};
 use rustix::fs::{FileType, OFlags, SeekFrom};
 
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{backend, files, process, sys};
+use crate::{files, process, sys};
 
 /// Descriptors beyond this are recorded without name and position.
 const DESCRIPTORS: usize = 1 << 16;
@@ -220,6 +221,20 @@ pub fn push_link<const N: usize>(fd: c_int, to: &mut Text<N>) {
     to.push_link(link.as_c_str());
 }
 
+/// Says what programs call a descriptor's file, out of what the kernel tells.
+type Naming = for<'a> fn(c_int, &'a [u8]) -> &'a [u8];
+
+static NAMING: OnceLock<Naming> = OnceLock::new();
+
+/// From now on, files of unknown descriptors are called what this says.
+pub fn name_by(naming: Naming) {
+    let _ = NAMING.set(naming);
+}
+
+fn called(fd: c_int, told: &[u8]) -> &[u8] {
+    NAMING.get().map_or(told, |naming| naming(fd, told))
+}
+
 #[cold]
 #[inline(never)]
 fn ask(busy: &Busy, fd: c_int) -> Known {
@@ -234,7 +249,7 @@ fn ask(busy: &Busy, fd: c_int) -> Known {
     if name.as_bytes().ends_with(DELETED) {
         name.truncate(name.as_bytes().len() - DELETED.len());
     }
-    let file = files::number(busy, backend::known_name(fd, name.as_bytes()));
+    let file = files::number(busy, called(fd, name.as_bytes()));
     let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     let position = position_of(fd).filter(|_| is_regular);
     let appends = rustix::fs::fcntl_getfl(borrowed)

@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use plimsoll_guarded::{Directory, acting_user, random_hex};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, fstat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, chmodat, fstat, renameat_with};
 use rustix::io::Errno;
 
 use crate::aside::give_back;
@@ -183,6 +183,21 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
             && child.facts().is_ok_and(|it| seen.insert((it.st_dev, it.st_ino)))
         {
             entered.push((child.names_and_kinds().unwrap_or_default(), child));
+        }
+    }
+}
+
+/// Moves removed containers that somebody has open to the directory above theirs, so that theirs can be removed. From then on nobody else comes into them: what they were in may
+/// have kept others out.
+pub fn move_gone_up(directory: &Directory, above: impl AsFd) {
+    for (name, _) in directory.names_and_kinds().unwrap_or_default() {
+        if is_gone_name(&name)
+            && let Ok(container) = directory.child_not_mounted(&name)
+            && is_removed(&container, &name)
+            && chmodat(&container, c".", Mode::from_raw_mode(REMOVED | 0o700), AtFlags::empty())
+                .is_ok()
+        {
+            let _ = renameat_with(directory, &name, &above, &name, RenameFlags::NOREPLACE);
         }
     }
 }

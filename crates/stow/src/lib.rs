@@ -106,7 +106,7 @@ pub use first_sync::TornContainer;
 pub use fresh::is_of_one_node;
 pub use gone::{
     HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, gone_name, is_gone, is_gone_name, is_held,
-    is_held_to_write, mark_gone, unmark_left,
+    is_held_to_write, mark_gone, move_gone_up, unmark_left,
 };
 pub use home::{Above, Home};
 pub use id::Id;

@@ -218,3 +218,31 @@ fn a_program_that_believes_to_be_root_uses_its_files() {
     assert_eq!(told, ("hi\n3 regular file\nhi\ny\n0\n", ""));
     assert!(stowed.at("y/anchor").exists(), "it is a container");
 }
+
+/// Has a link and an empty directory change places again and again, below names that a program gives to its files.
+const CHANGES_PLACES: &str = "exec python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None)
+os.mkdir(\"b\"); os.chmod(\"b\", 0o777); os.symlink(\"../../private\", \"d\")
+while True: libc.renameat2(-100, b\"b\", -100, b\"d\", 2)'";
+
+#[test]
+fn what_others_put_where_a_file_goes_does_not_come_where_it_was() {
+    let Some(stowed) = shared() else { return };
+    for name in ["own", "pub"] {
+        fs::create_dir(stowed.at(name)).unwrap();
+    }
+    fs::set_permissions(stowed.at("own"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(stowed.at("pub"), fs::Permissions::from_mode(0o777)).unwrap();
+    let _changing = Attacker::repeats(&stowed.at("pub"), CHANGES_PLACES);
+    let script = "
+import os
+for round in range(1500):
+    with open('own/a', 'w') as f: f.write('mine')
+    assert not os.path.islink('own/a') and os.path.isfile('own/a'), round
+    try: os.rename('own/a', 'pub/b')
+    except OSError: assert os.path.isfile('own/a') and not os.path.islink('own/a'), round
+assert set(os.listdir('own')) <= {'a'}, os.listdir('own')";
+    stowed.python(script);
+    assert_private(&stowed);
+}

@@ -28,6 +28,7 @@ mod places;
 mod plain;
 mod registry;
 mod renaming;
+mod replacing;
 mod scope;
 mod settings;
 mod space;
@@ -69,7 +70,7 @@ impl Backend for Stow {
             return false;
         }
         plimsoll_guarded::move_descriptors(moved::out_of_sight);
-        plimsoll_stow::watch(&watching::Recording);
+        plimsoll_stow::watch(&watching::LogCalls);
         // SAFETY: a function that needs nothing.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
         true
@@ -113,7 +114,7 @@ impl Backend for Stow {
             NameRequest::Rename { to, flags } if is_below || names::is_below(&to) => {
                 serving(|serving| {
                     names::refused_in_container(&[name, &to])
-                        .or_else(|| naming::rename(serving, name, &to, flags))
+                        .or_else(|| replacing::rename(serving, name, &to, flags))
                 })
             }
             NameRequest::Link { to, .. } if !is_below && names::is_below(&to) => {

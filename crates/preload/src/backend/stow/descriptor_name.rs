@@ -1,15 +1,19 @@
 //! Names by which a program means a file that it has open, such as `/dev/stdout`: to the kernel they are the anchor's, and what is cut off, asked or opened by
 //! them must be the container's file.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use plimsoll_stow::is_gone_name;
 
 use rustix::fd::{AsRawFd, IntoRawFd};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 
 use super::found::reopen_anchor;
-use super::{Outcome, number, on_own, registry, space, status};
+use super::{Outcome, names, number, on_own, registry, space, status};
 use crate::backend::{self, Answer, Name, NameRequest, Request};
-use crate::text::Text;
+use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
 
 /// Returns the descriptor that a name means, if a backend may own it. By its text, so that other names cost nothing.
@@ -92,11 +96,37 @@ pub fn serve(serving: &Serving, fd: c_int, name: &Name, request: &NameRequest) -
             let flags = AtFlags::from_bits_retain(flags as u32);
             accessat(CWD, path, access, flags).map(|()| 0).map_err(number)
         }),
+        NameRequest::ReadLink { to, length } if !path.to_bytes().starts_with(b"/dev/std") => {
+            on_container(serving, fd, || read_link(path, to, length))
+        }
         NameRequest::Link { flags, .. } if flags & libc::AT_SYMLINK_FOLLOW != 0 => {
             on_container(serving, fd, || Err(libc::EPERM))
         }
         _ => None,
     }
+}
+
+/// Tells where the file is that a descriptor is of, as the kernel tells it of other files.
+fn read_link(path: &CStr, to: *mut c_char, length: usize) -> Outcome {
+    const DELETED: &[u8] = b" (deleted)";
+    let mut told = Text::<PATH_BYTES>::new();
+    told.push_link(path);
+    let known = names::without_anchor(told.as_bytes()).len();
+    told.truncate(known);
+    let name = told.as_bytes().rsplit(|byte| *byte == b'/').next();
+    if name.is_some_and(|name| is_gone_name(OsStr::from_bytes(name))) {
+        told.push(DELETED);
+    }
+    if length == 0 {
+        return Err(libc::EINVAL);
+    }
+    if to.is_null() {
+        return Err(libc::EFAULT);
+    }
+    let count = told.as_bytes().len().min(length);
+    // SAFETY: the program's room for as many bytes, which the C library would fill in the same way.
+    unsafe { to.cast::<u8>().copy_from_nonoverlapping(told.as_bytes().as_ptr(), count) };
+    Ok(count)
 }
 
 /// Does something to the container that a descriptor is of, if it is one's.

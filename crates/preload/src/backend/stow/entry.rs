@@ -327,10 +327,15 @@ impl Used {
         std::fs::read_link(self.container.directory().path_by_descriptor()).ok()
     }
 
+    /// Returns whether the container was removed while it was open; also where that cannot be told.
+    pub fn is_gone(&self) -> bool {
+        is_gone(self.container.directory()) != Ok(false)
+    }
+
     /// Returns where the container is if it was removed while it was open.
     pub fn gone_to(&self) -> Option<PathBuf> {
         // It is marked before it gets such a name.
-        if is_gone(self.container.directory()) == Ok(false) {
+        if !self.is_gone() {
             return None;
         }
         self.path().filter(|path| path.file_name().is_some_and(is_gone_name))

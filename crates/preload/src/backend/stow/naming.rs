@@ -1,4 +1,4 @@
-//! Removing and renaming containers.
+//! Removing containers.
 //!
 //! A container that is removed first gets a name that programs do not see; it is discarded once nobody has it open, by whoever closes it last.
 //! What a kill leaves is discarded when its directory is removed or the next `plimsoll stow run` ends.
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Container, Target, discard_all_gone, discard_gone, discard_small, gone_name, inherit, is_gone,
-    mark_gone, renew,
+    Target, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, mark_gone,
+    move_gone_up,
 };
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, openat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, unlinkat};
 use rustix::io::Errno;
 
-use super::entry::{Key, told};
+use super::entry::Key;
 use super::found::Found;
-use super::names::{NamedAt, is_directory};
-use super::renaming::{exchange, rename_aside};
-use super::{Outcome, names, number, opening, registry, settings};
-use crate::backend::{Answer, Name};
+use super::names::NamedAt;
+use super::renaming::rename_aside;
+use super::{Outcome, number, registry, settings};
+use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
 use crate::{descriptors, sys};
@@ -45,9 +45,7 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
     let remove = || unlinkat(at.directory, at.path, AtFlags::REMOVEDIR);
     let removed = match remove() {
         Err(Errno::NOTEMPTY | Errno::EXIST) => {
-            if let Some(directory) = whole_path(at).and_then(|it| Directory::open(&it).ok()) {
-                discard_all_gone(directory, false, targets());
-            }
+            make_empty(at);
             remove()
         }
         removed => removed,
@@ -55,8 +53,21 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
     removed.map(|()| 0).map_err(number)
 }
 
+/// Takes what programs do not see out of a directory that is to be removed or replaced. What is still open of that goes to the directory above, if that is not out of the mount.
+pub fn make_empty(at: &NamedAt<'_>) {
+    let Some(path) = whole_path(at) else { return };
+    let Ok(directory) = Directory::open(&path) else { return };
+    if let Ok(again) = directory.again() {
+        discard_all_gone(again, false, targets());
+    }
+    let is_in_mount = settings::get().and_then(|it| it.split(path.as_os_str().as_bytes()));
+    if let (Some(_), Ok(held)) = (is_in_mount, HeldName::of(at)) {
+        move_gone_up(&directory, &held.directory);
+    }
+}
+
 /// Takes a container's name away, and the container itself if nobody has it open.
-fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
+pub fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
     let held = HeldName::of(at)?;
     let gone = gone_name(found.directory()).map_err(|_| libc::EIO)?;
     hide(&held, found, &gone)?;
@@ -104,7 +115,7 @@ pub fn mark_again(container: impl AsFd + Copy) -> Result<(), c_int> {
 }
 
 /// A name in a directory that is held: several steps that concern it are about the same directory, whoever exchanges those above.
-struct HeldName {
+pub struct HeldName {
     directory: OwnedFd,
     name: Text<{ NAME_BYTES + 1 }>,
 }
@@ -113,7 +124,8 @@ struct HeldName {
 const NAME_BYTES: usize = 255;
 
 impl HeldName {
-    fn of(at: &NamedAt<'_>) -> Result<Self, c_int> {
+    /// Holds the directory of a name.
+    pub fn of(at: &NamedAt<'_>) -> Result<Self, c_int> {
         let (above, name) = at.divided().ok_or(libc::EISDIR)?;
         if name.len() > NAME_BYTES {
             return Err(libc::ENAMETOOLONG);
@@ -124,7 +136,8 @@ impl HeldName {
         Ok(held)
     }
 
-    fn at(&self) -> Result<NamedAt<'_>, c_int> {
+    /// Returns the name in it.
+    pub fn at(&self) -> Result<NamedAt<'_>, c_int> {
         let directory = sys::borrow(self.directory.as_raw_fd()).ok_or(libc::EBADF)?;
         Ok(NamedAt { directory, path: self.name.as_c_str() })
     }
@@ -143,112 +156,9 @@ pub fn targets() -> &'static [Target] {
 }
 
 /// Returns the whole path of a directory.
-fn whole_path(at: &NamedAt<'_>) -> Option<PathBuf> {
+pub fn whole_path(at: &NamedAt<'_>) -> Option<PathBuf> {
     let directory = openat(at.directory, at.path, HELD, Mode::empty()).ok()?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(directory.as_raw_fd(), &mut path);
     Some(Path::new(OsStr::from_bytes(path.as_bytes())).to_path_buf())
-}
-
-/// Gives a file another name, of which one of the two is below the mount. `None` where no container is concerned.
-pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
-    let is_to_below = names::is_below(to);
-    let (from_name, to_name) = (from, to);
-    let (from, to) = (NamedAt::of(from_name)?, NamedAt::of(to_name)?);
-    let source = from.container(false).filter(|_| names::is_below(from_name));
-    let replaced = to.container(false).filter(|_| is_to_below);
-    if source.is_none() && replaced.is_none() {
-        return None;
-    }
-    if source.is_some() && !is_to_below {
-        // As between two file systems: programs copy then.
-        return Some(Err(libc::EXDEV));
-    }
-    if let (Some(source), Some(replaced)) = (&source, &replaced)
-        && source.key() == replaced.key()
-    {
-        return Some(Ok(0));
-    }
-    Some(rename_held(serving, (&from, source), (&to, replaced), flags))
-}
-
-/// Does so with names in directories that are held.
-fn rename_held(
-    serving: &Serving,
-    (from, source): (&NamedAt<'_>, Option<Found>),
-    (to, replaced): (&NamedAt<'_>, Option<Found>),
-    flags: u32,
-) -> Outcome {
-    let (held_from, held_to) = (HeldName::of(from)?, HeldName::of(to)?);
-    let (from, to) = (held_from.at()?, held_to.at()?);
-    let flags = RenameFlags::from_bits_retain(flags);
-    let moved = |flags| {
-        renameat_with(from.directory, from.path, to.directory, to.path, flags).map_err(number)
-    };
-    if flags.contains(RenameFlags::EXCHANGE) {
-        return moved(flags).map(|()| 0);
-    }
-    let target = match (&replaced, to.facts()) {
-        (None, Err(_)) => None,
-        (None, Ok(facts)) if is_directory(&facts) => return Err(libc::EISDIR),
-        (_, Ok(facts)) => Some(facts),
-        (Some(_), Err(_)) => return Err(libc::ENOENT),
-    };
-    let is_directory = || from.facts().is_ok_and(|it| is_directory(&it));
-    if source.is_none() && is_directory() {
-        return Err(libc::ENOTDIR);
-    }
-    if target.is_none() || flags.contains(RenameFlags::NOREPLACE) {
-        let renamed = moved(flags);
-        if renamed.is_ok() {
-            note_home(&to);
-        }
-        return renamed.map(|()| 0);
-    }
-    // The name leads to the one or the other at every moment.
-    exchange(&from, &to)?;
-    if let Some(source) = &source {
-        note_home(&to);
-        // A copy that takes the place of its original has the logs then, or leaves it where it was: they would go with the original.
-        if let Some(replaced) = &replaced
-            && let Err(errno) = hand_over(replaced, source)
-        {
-            exchange(&from, &to)?;
-            return Err(errno);
-        }
-    }
-    let is_as_it_was = |it: &Stat| target.is_some_and(|before| Key::of(&before) == Key::of(it));
-    let Ok(left) = from.facts() else { return Ok(0) };
-    match replaced.filter(|_| is_as_it_was(&left)).or_else(|| from.container(false)) {
-        Some(found) => remove(serving, &from, &found),
-        // Somebody has put a directory there, which nothing can replace.
-        None if names::is_directory(&left) => {
-            exchange(&from, &to)?;
-            Err(libc::EISDIR)
-        }
-        // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.
-        None => opening::unlink_plain(&from).map(|()| 0).map_err(number),
-    }
-}
-
-/// Notes beside the logs of a container that they are those of its copy.
-fn hand_over(original: &Found, copy: &Found) -> Outcome {
-    let (Ok(original), Ok(copy)) = (original.open(), copy.open()) else { return Ok(0) };
-    if original.id() != copy.id() {
-        return Ok(0);
-    }
-    let noted = inherit(&copy, &original).map_err(|error| {
-        let _ = inherit(&original, &copy);
-        told(error)
-    });
-    noted.map(|()| 0)
-}
-
-/// Notes beside the logs where their container is now, if they are its own.
-fn note_home(at: &NamedAt<'_>) {
-    if let Some(path) = whole_path(at)
-        && let Ok(container) = Container::open(&path, targets())
-    {
-        let _ = renew(&container);
-    }
 }

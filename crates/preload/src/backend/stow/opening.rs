@@ -10,7 +10,9 @@ use libc::mode_t;
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fstat, openat, statat, unlinkat};
+use rustix::fs::{
+    Access, AtFlags, CWD, Mode, OFlags, accessat, chmodat, fstat, openat, statat, unlinkat,
+};
 use rustix::io::{Errno, FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd};
 use rustix::process::fchdir;
 use rustix::thread::nanosleep;
@@ -165,7 +167,11 @@ fn prepare(
     {
         return Err(libc::ESTALE);
     }
-    if flags.contains(OFlags::TRUNC) && access != OFlags::RDONLY {
+    if flags.contains(OFlags::TRUNC) && !flags.contains(OFlags::PATH) {
+        if access == OFlags::RDONLY {
+            let rights = accessat(found.directory(), ANCHOR, Access::WRITE_OK, AtFlags::EACCESS);
+            rights.map_err(number)?;
+        }
         let Some((entry, _)) = registry::of(serving, file.as_raw_fd())? else {
             return Err(libc::ESTALE);
         };

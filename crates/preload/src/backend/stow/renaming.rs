@@ -8,15 +8,27 @@ use plimsoll_stow::aside_name;
 use rustix::fd::AsFd;
 use rustix::fs::{RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::names::NamedAt;
 use super::number;
 
 /// Gives a file of a directory a name that nobody can guess.
-pub fn rename_aside(directory: impl AsFd, name: &CStr, aside: &str) -> Result<(), Errno> {
-    let (from, to) = (&directory, &directory);
-    match renameat_with(from, name, to, aside, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => renameat(from, name, to, aside),
+pub fn rename_aside(
+    directory: impl AsFd,
+    name: &CStr,
+    aside: impl Arg + Copy,
+) -> Result<(), Errno> {
+    rename_to_free((&directory, name), (&directory, aside))
+}
+
+/// Gives a file a name that nothing has; what has it all the same is replaced only where the file system knows no other way.
+pub fn rename_to_free(
+    (old_above, old): (impl AsFd, &CStr),
+    (new_above, new): (impl AsFd, impl Arg + Copy),
+) -> Result<(), Errno> {
+    match renameat_with(&old_above, old, &new_above, new, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(old_above, old, new_above, new),
         renamed => renamed,
     }
 }

@@ -25,15 +25,24 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Puts what a descriptor's file is where the program wants it.
 pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) -> Outcome {
-    let size = size_for(entry, status)?;
+    let told = Told { size: size_for(entry, status)?, is_gone: entry.is_gone() };
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     match *status {
-        Status::Plain { .. } => put_plain(facts, size, status),
+        Status::Plain { .. } => put_plain(facts, told, status),
         Status::Extended { flags, mask, .. } => {
             let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::EMPTY_PATH;
-            put_extended(statx(file, c"", flags, wanted(mask)).map_err(number)?, size, status)
+            put_extended(statx(file, c"", flags, wanted(mask)).map_err(number)?, told, status)
         }
     }
+}
+
+/// What an anchor does not say of its file.
+#[derive(Clone, Copy)]
+struct Told {
+    /// `None` where that cannot be told.
+    size: Option<u64>,
+    /// Whether it has no name any more: the anchor keeps its own.
+    is_gone: bool,
 }
 
 /// Does the same of the file that has a name. `None` where it is no container, and the kernel is to say what it is.
@@ -54,19 +63,20 @@ pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
         if at.ends_with_slash() {
             return Some(Err(libc::ENOTDIR));
         }
-        let outcome = named(serving, &found, status);
+        let outcome = named(serving, &found, status, false);
         // What is being removed has nothing any more; another file may have its name by now.
         if !is_gone(found.directory()).unwrap_or(true) {
             return Some(outcome);
         }
     }
-    Some(named(serving, &at.container(follow)?, status))
+    let found = at.container(follow)?;
+    Some(named(serving, &found, status, is_gone(found.directory()).unwrap_or(true)))
 }
 
 /// How often others may replace a file while it is looked at.
 const TRIES: usize = 64;
 
-fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
+fn named(serving: &Serving, found: &Found, status: &Status, is_gone: bool) -> Outcome {
     // Most of those that nobody has open are small.
     let small = match registry::find(serving, found.key()) {
         None => found.told_size.or_else(|| size_in(found.directory())),
@@ -76,12 +86,13 @@ fn named(serving: &Serving, found: &Found, status: &Status) -> Outcome {
         Some(size) => Some(size),
         None => size_for(&mut used(serving, found)?.hold(serving), status)?,
     };
+    let told = Told { size, is_gone };
     match *status {
-        Status::Plain { .. } => put_plain(found.anchor, size, status),
+        Status::Plain { .. } => put_plain(found.anchor, told, status),
         Status::Extended { flags, mask, .. } => {
             let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::SYMLINK_NOFOLLOW;
             let facts = statx(found.directory(), ANCHOR, flags, wanted(mask));
-            put_extended(facts.map_err(number)?, size, status)
+            put_extended(facts.map_err(number)?, told, status)
         }
     }
 }
@@ -112,9 +123,12 @@ fn wanted(mask: u32) -> StatxFlags {
     StatxFlags::from_bits_retain(mask)
 }
 
-fn put_plain(mut facts: Stat, size: Option<u64>, status: &Status) -> Outcome {
+fn put_plain(mut facts: Stat, told: Told, status: &Status) -> Outcome {
     let Status::Plain { to, .. } = *status else { return Err(libc::EINVAL) };
-    let size = size.ok_or(libc::EIO)?;
+    let size = told.size.ok_or(libc::EIO)?;
+    if told.is_gone {
+        facts.st_nlink = 0;
+    }
     facts.st_size = size as i64;
     facts.st_blocks = size.div_ceil(BLOCK_BYTES) as i64;
     if to.is_null() {
@@ -125,11 +139,14 @@ fn put_plain(mut facts: Stat, size: Option<u64>, status: &Status) -> Outcome {
     Ok(0)
 }
 
-fn put_extended(mut facts: rustix::fs::Statx, size: Option<u64>, status: &Status) -> Outcome {
+fn put_extended(mut facts: rustix::fs::Statx, told: Told, status: &Status) -> Outcome {
     let Status::Extended { to, .. } = *status else { return Err(libc::EINVAL) };
-    facts.stx_size = size.unwrap_or_default();
+    facts.stx_size = told.size.unwrap_or_default();
     facts.stx_blocks = facts.stx_size.div_ceil(BLOCK_BYTES);
-    match size {
+    if told.is_gone {
+        facts.stx_nlink = 0;
+    }
+    match told.size {
         Some(_) => facts.stx_mask |= SIZES.bits(),
         None => facts.stx_mask &= !SIZES.bits(),
     }

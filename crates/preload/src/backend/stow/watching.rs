@@ -11,10 +11,10 @@ use crate::files::{self, EXCLUDED};
 use crate::thread::Busy;
 use crate::{clock, hot, process, recorder, sys};
 
-/// Writes it down, if that layer is recorded.
-pub struct Recording;
+/// Writes them down, if that layer is recorded.
+pub struct LogCalls;
 
-impl Watcher for Recording {
+impl Watcher for LogCalls {
     fn begin(&self) -> u64 {
         if hot::mode() & hot::bit(Layer::Logs) != 0 { clock::ticks() } else { 0 }
     }
