@@ -46,16 +46,20 @@ impl Directory {
     /// If there is anything of that name, nothing can be made here, or somebody was quicker.
     pub fn make_own(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let made = self.make(name, PRIVATE)?;
-        let is_private = || -> io::Result<bool> {
-            // Some file systems have no permissions at all, and show any.
-            Ok(made.facts()?.st_mode & OTHERS == 0 || made.mode_of_new_files()? & OTHERS != 0)
-        };
         let is_new = || -> io::Result<bool> { Ok(self.is_own_place() || made.names()?.is_empty()) };
-        if made.require_own().is_ok() && is_new()? && is_private()? {
+        if made.require_own().is_ok() && is_new()? && made.is_private()? {
             Ok(made)
         } else {
             Err(Refusal::Exchanged.into())
         }
+    }
+
+    /// Returns whether nobody else may look into it, as far as its file system tells: some have no permissions at all, and show any.
+    ///
+    /// # Errors
+    /// If its file system does not answer.
+    pub fn is_private(&self) -> io::Result<bool> {
+        Ok(self.facts()?.st_mode & OTHERS == 0 || self.mode_of_new_files()? & OTHERS != 0)
     }
 
     /// Returns whether nobody else can put anything in the place of what this user makes here, so that what was opened is what was made.

@@ -23,6 +23,7 @@ use crate::removal;
 use crate::rights::PRIVATE_FILE;
 use crate::state::SharedState;
 use crate::states::STATE;
+use crate::word::PAGE_BYTES;
 use crate::{Container, Id, SmallWriter, StowError, Target, small};
 
 /// What the names of unfinished containers begin with.
@@ -44,10 +45,12 @@ pub fn discard_draft(parent: &Directory, name: &OsStr) {
     let (is_own, names) = (directory.require_own().is_ok(), directory.names().unwrap_or_default());
     // What a file has in it before the container has its name.
     let begins_with = |name: &OsString| match name.to_str() {
-        Some(STATE) => u64::MAX,
+        Some(STATE) => PAGE_BYTES,
         Some(MARKER) => small::RECORDS_FROM,
         _ => 0,
     };
+    // Whoever may rename a directory of this user can give it such a name. No other directory has a marker.
+    let is_begun = names.is_empty() || names.iter().any(|it| it == MARKER);
     let has_more = |name: &OsString| {
         directory.facts_of(name).is_ok_and(|it| it.st_size as u64 > begins_with(name))
     };
@@ -56,14 +59,14 @@ pub fn discard_draft(parent: &Directory, name: &OsStr) {
         let seconds = u64::try_from(it.st_mtime).unwrap_or(0);
         SystemTime::now() > UNIX_EPOCH + Duration::from_secs(seconds) + UNTOUCHED
     });
-    if !is_own || !is_old || has_bytes || !names.iter().all(removal::is_known) {
+    if !is_own || !is_old || !is_begun || has_bytes || !names.iter().all(removal::is_known) {
         return;
     }
     // Nobody has the file of one that was not finished open.
     if directory.open_file(ANCHOR, OFlags::RDONLY).is_ok_and(gone::is_held) {
         return;
     }
-    // It is made first. Without it, somebody was killed who discarded this.
+    // Without it, somebody was killed who made or discarded this.
     let lock = match lock::open_if_there(&directory, SIZE_LOCK) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => None,
         lock => Some(lock),
@@ -185,11 +188,12 @@ fn fill_small(
 fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
+    let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };
+    // First: by it, what is left by a kill is known.
+    fill_file(directory, MARKER, marker.as_bytes(), mode, is_synced)?;
     let lock = directory.create(SIZE_LOCK, OFlags::RDWR, PRIVATE_FILE)?;
     // Where nothing can be locked, nobody discards it.
     let _ = lock::is_taken(&lock, Hold::Alone);
-    let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };
-    fill_file(directory, MARKER, marker.as_bytes(), mode, is_synced)?;
     fill_file(directory, ANCHOR, &[], PRIVATE_FILE, is_synced)?;
     fill_parts(directory, node, is_synced)?;
     if is_synced {

@@ -3,7 +3,7 @@
 //! Others may be able to write to the target, and so give this directory another name, or its name to another one. So it is opened once,
 //! everything goes through it, and what is in it is known by its header.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -17,6 +17,8 @@ use crate::word::PAGE_BYTES;
 
 /// The file beside the logs that says whose they are.
 pub const NOTE: &str = "container";
+/// What it begins with.
+pub const NOTE_BEGINS: &str = "plimsoll home ";
 
 /// The directory on a target that has a container's logs, and the target.
 pub struct LogPlace {
@@ -66,17 +68,19 @@ impl LogPlace {
         }
     }
 
-    /// Somebody may have given the name to the directory of another container.
+    /// Somebody may have given the name to the directory of another container, or to any other directory of this user.
     fn require_no_others(&self) -> io::Result<()> {
+        let mut is_as_made = self.directory.is_private()?;
         for name in self.directory.names()? {
             let file = self.directory.open_file(&name, OFlags::RDONLY)?;
-            match LogHeader::decode(&first_page(&file)?) {
+            let page = first_page(&file)?;
+            match LogHeader::decode(&page) {
                 Some(header) if header.container == self.container => return Ok(()),
                 Some(_) => return Err(not_its_own()),
-                None => {}
+                None => is_as_made &= may_be_unfinished(&name, &page),
             }
         }
-        Ok(())
+        if is_as_made { Ok(()) } else { Err(not_its_own()) }
     }
 
     /// Opens a log that is there.
@@ -165,9 +169,16 @@ impl LogPlace {
 
     /// Without logs, the note says nothing.
     fn remove_last_note(&self) -> io::Result<()> {
-        match self.directory.names()?.iter().any(is_log) {
-            true => Ok(()),
-            false => self.directory.remove_file_if_there(NOTE),
+        if self.directory.names()?.iter().any(is_log) {
+            return Ok(());
+        }
+        match self.directory.open_own_file(NOTE, OFlags::RDONLY) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+            // Somebody may have given the directory's name to one that has another file of this name.
+            opened => match may_be_unfinished(OsStr::new(NOTE), &first_page(&opened?)?) {
+                true => self.directory.remove_file_if_there(NOTE),
+                false => Err(not_its_own()),
+            },
         }
     }
 
@@ -197,6 +208,15 @@ impl LogPlace {
         let _ = self.target.remove_held_directory(directory_name(self.container), &self.directory);
         Ok(())
     }
+}
+
+/// Returns whether a file may be what somebody left who was killed, or a power failure: a log without a header, a note or the draft of one.
+fn may_be_unfinished(name: &OsStr, page: &[u8]) -> bool {
+    let is_blank = page.iter().all(|it| *it == 0);
+    let name = name.to_string_lossy();
+    let is_note = name == NOTE || name.strip_prefix('.').is_some_and(|it| it.starts_with(NOTE));
+    is_blank && name.starts_with(FILE_PREFIX)
+        || is_note && (is_blank || page.starts_with(NOTE_BEGINS.as_bytes()))
 }
 
 fn is_log(name: &OsString) -> bool {

@@ -4,14 +4,15 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use plimsoll_stow::{gone_name, mark_gone};
 
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
-use crate::support::command::Outcome;
+use crate::support::command::{Outcome, binary};
 use crate::support::recording::{has, library, python};
 use crate::support::served::Served;
 
@@ -245,4 +246,63 @@ for round in range(1500):
 assert set(os.listdir('own')) <= {'a'}, os.listdir('own')";
     stowed.python(script);
     assert_private(&stowed);
+}
+
+/// Whoever may write beside a directory can give it the name of an unfinished container.
+#[test]
+fn a_directory_with_the_name_of_an_unfinished_container_stays() {
+    let Some(stowed) = shared() else { return };
+    let kept = [("state", 5000), ("lock", 0), ("manifest", 0), ("anchor", 0)];
+    for (name, bytes) in kept {
+        let directory = stowed.at(&format!("of-{name}"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join(name), vec![b'x'; bytes]).unwrap();
+        let old = SystemTime::now() - Duration::from_secs(120);
+        fs::File::open(&directory).unwrap().set_modified(old).unwrap();
+    }
+    Attacker::does(&stowed.at(""), "for it in of-*; do mv $it .plimsoll-stow-new-$it; done");
+    stowed.output(&["true"]);
+    for (name, bytes) in kept {
+        let file = stowed.at(&format!(".plimsoll-stow-new-of-{name}")).join(name);
+        assert_eq!(fs::read(&file).unwrap_or_default().len(), bytes, "{name}");
+        assert!(file.exists(), "{name}");
+    }
+}
+
+/// Whoever may write to a target can give a directory of the victim's the name of that with a container's logs.
+#[test]
+fn no_logs_go_to_a_directory_that_is_none_of_the_containers() {
+    let Some(stowed) = shared() else { return };
+    let [first, second] = &stowed.storage.targets[..] else { panic!() };
+    let run = |targets: &[&PathBuf], script: &str| {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", "60"]).arg(binary().get_program());
+        command.args(["stow", "run", "--mount"]).arg(stowed.at("")).arg("--targets").args(targets);
+        command.args(["--policy", "striped", "--small", "0B", "--quiet", "--", "sh", "-c", script]);
+        command.env("PLIMSOLL_LIBRARY", library()).current_dir(stowed.at(""));
+        let outcome: Outcome = command.output().unwrap().into();
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{script}");
+    };
+    run(&[first], "head -c 100000 /dev/zero > big");
+    fs::set_permissions(second, fs::Permissions::from_mode(0o777)).unwrap();
+    let project = second.join("project");
+    fs::create_dir(&project).unwrap();
+    for name in ["container", "log-0001", "more"] {
+        fs::write(project.join(name), if name == "log-0001" { "" } else { "precious" }).unwrap();
+    }
+    let logs = fs::read_dir(first).unwrap().next().unwrap().unwrap().file_name();
+    Attacker::does(second, &format!("mv project {}", logs.display()));
+    let taken = second.join(&logs);
+    let left = || {
+        let names = fs::read_dir(&taken).unwrap().map(|it| it.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|it| it.into_string().unwrap()).collect();
+        names.sort();
+        let lengths = names.iter().map(|it| fs::metadata(taken.join(it)).unwrap().len());
+        (names.clone(), lengths.collect::<Vec<u64>>())
+    };
+    let before = left();
+    run(&[first, second], "head -c 30000000 /dev/zero >> big; test $(wc -c < big) = 30100000");
+    assert_eq!(left(), before);
+    run(&[first, second], "rm big");
+    assert_eq!(left(), before);
 }
