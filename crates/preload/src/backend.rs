@@ -244,6 +244,9 @@ fn ask_all(name: &Name, request: &NameRequest) -> Answer {
             NameRequest::Status(status) if status.flags() & libc::AT_EMPTY_PATH != 0 => {
                 ask_owner(name.directory, &Request::Status(status))
             }
+            NameRequest::Link { flags, .. } if flags & libc::AT_EMPTY_PATH != 0 => {
+                ask_owner(name.directory, &Request::Link)
+            }
             NameRequest::ChangeMode { mode, flags } if flags & libc::AT_EMPTY_PATH != 0 => {
                 ask_owner(name.directory, &Request::ChangeMode { mode })
             }

@@ -37,7 +37,7 @@ pub fn describe(header: &mut FileHeader, pid: u32, host: &[u8], now: Anchor) {
     // More than is kept: a secret of which the end is cut off is not known as one.
     let mut arguments = [0; 4096];
     sys::read_file(c"/proc/self/cmdline", &mut arguments);
-    secrets::mask(&mut arguments);
+    secrets::mask_cut(&mut arguments);
     put_text(&mut identity.arguments, &arguments);
     link.truncate(0);
     link.push_link(c"/proc/self/cwd");

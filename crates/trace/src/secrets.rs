@@ -5,9 +5,11 @@
 //! services do.
 
 mod address;
+mod pair;
 mod value;
 
 use address::password_of_address;
+use pair::is_value_of_telling;
 use value::length_of_value;
 
 /// What stands in a secret's place.
@@ -129,6 +131,19 @@ pub fn mask(arguments: &mut [u8]) {
     }
 }
 
+/// Does the same where the bytes may end within an argument. The word that is cut off is left out: it may be a secret that is not known as one, and
+/// comes to the front where others get shorter.
+pub fn mask_cut(arguments: &mut [u8]) {
+    if arguments.last().is_some_and(|byte| *byte != 0) {
+        let is_edge = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
+        let cut = arguments.iter().rposition(is_edge).map_or(0, |edge| edge + 1);
+        if let Some(cut) = arguments.get_mut(cut..) {
+            cut.fill(0);
+        }
+    }
+    mask(arguments);
+}
+
 /// Returns the bytes of the argument that begins there.
 fn length_at(arguments: &[u8], at: usize) -> usize {
     let rest = arguments.get(at..).unwrap_or(&[]);
@@ -220,7 +235,7 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     let (mut word, mut earlier) = (0, None);
     for (at, byte) in argument.iter().enumerate() {
         let begins = match earlier {
-            Some(earlier) if word == at && *byte == b'=' => earlier,
+            Some(earlier) if word == at && matches!(byte, b'=' | b':') => earlier,
             _ => word,
         };
         let name = match byte {
@@ -234,7 +249,9 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
             || is_key;
         let is_user = (is_option || *byte == b'=') && USER_OPTIONS.contains(&name);
-        if is_user || (is_separator || is_option) && is_telling(name) {
+        let is_joined_user = *byte == b':' && name.starts_with(b"-u") && name.len() > 2;
+        let is_telling = || is_telling(name) || is_value_of_telling(argument, begins, name);
+        if is_user || is_joined_user || (is_separator || is_option) && is_telling() {
             let rest = argument.get(at..).unwrap_or(&[]);
             let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'\\>]".contains(byte);
             let start = at + rest.iter().position(|byte| !is_between(byte)).unwrap_or(rest.len());
@@ -342,11 +359,16 @@ fn is_at(text: &[u8], wanted: &[u8]) -> bool {
         next.is_some_and(|it| it.to_ascii_lowercase() == *letter)
     });
     let behind = rest.as_slice();
-    let is_measure = behind
-        .strip_prefix(b"-")
-        .or(behind.strip_prefix(b"_"))
+    let last = text.len().checked_sub(behind.len() + 1).and_then(|last| text.get(last));
+    // As in `tokenValue`.
+    let goes_on = last.is_some_and(u8::is_ascii_lowercase)
+        && behind.first().is_some_and(u8::is_ascii_uppercase);
+    let joined = behind.strip_prefix(b"-").or(behind.strip_prefix(b"_"));
+    let is_measure = joined
+        .or(goes_on.then_some(behind))
         .is_some_and(|word| MEASURES.iter().any(|it| word.eq_ignore_ascii_case(it)));
-    is_there && !is_measure && behind.first().is_none_or(|it| !it.is_ascii_alphabetic())
+    let ends = goes_on || behind.first().is_none_or(|it| !it.is_ascii_alphabetic());
+    is_there && !is_measure && ends
 }
 
 /// Puts the mask in the place of some bytes and moves what follows; gives the mask's length, which is

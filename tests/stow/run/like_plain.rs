@@ -408,3 +408,24 @@ os.unlink('f')
 print(os.readlink(link).endswith(' (deleted)'))";
     assert_eq!(Stowed::new().python(script), "True True\nTrue True\nTrue\n");
 }
+
+#[test]
+fn further_names_and_unknown_ways_to_rename_are_refused() {
+    let script = "
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def tells(result): print(os.strerror(ctypes.get_errno()) if result < 0 else 'done')
+for size in [10, 100000]:
+    f = os.open('f', os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+    os.write(f, b'x' * size)
+    tells(libc.linkat(f, b'', -100, b'g', 0x1000))
+    open('h', 'w').write('precious')
+    tells(libc.renameat2(-100, b'f', -100, b'h', 64))
+    tells(libc.renameat2(-100, b'f', -100, b'h', 3))
+    tells(libc.renameat2(-100, b'f', -100, b'h', 1))
+    tells(libc.renameat2(-100, b'f', -100, b'f', 1))
+    tells(libc.rename(b'f', b''))
+    print(os.stat('f').st_size == size, open('h').read(), os.path.exists('g'))";
+    let told = "Operation not permitted\nInvalid argument\nInvalid argument\nFile exists\nFile exists\nNo such file or directory\nTrue precious False\n";
+    assert_eq!(Stowed::new().python(script), told.repeat(2));
+}

@@ -48,6 +48,7 @@ impl Backend for Inverted {
             Request::Move(ref transfer) => number(transfer_all(fd, transfer)),
             Request::Copy { op: Op::CopyFileRange, .. } => Err(libc::EXDEV),
             Request::Copy { .. } => Err(libc::EINVAL),
+            Request::Link => return None,
             Request::Map(_) => Err(libc::ENODEV),
             Request::Attribute(request) => number(on_attribute(At::Descriptor(fd), &request)),
             Request::Entry(entry) => Ok(names::show(entry)),

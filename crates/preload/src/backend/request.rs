@@ -57,6 +57,8 @@ pub enum Request {
     Lock(LockRequest),
     /// Map the file into memory.
     Map(MapRequest),
+    /// Give the file one more name.
+    Link,
     /// Change its rights.
     ChangeMode {
         /// As of `fchmod`.

@@ -241,6 +241,7 @@ fn on_held(entry: &mut Used, fd: c_int, facts: Stat, request: &Request) -> Answe
         Request::Sync { op: Op::SyncFileRange } => Ok(0),
         Request::Sync { .. } => entry.sync(),
         Request::Map(request) => mapped::map(entry, fd, &request),
+        Request::Link => Err(libc::EPERM),
         _ => return None,
     })
 }

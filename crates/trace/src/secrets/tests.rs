@@ -9,6 +9,13 @@ fn masked(arguments: &str) -> String {
     text.trim_end_matches('\0').replace('\0', " ")
 }
 
+fn masked_each(arguments: &[&str]) -> String {
+    let mut bytes: Vec<u8> =
+        arguments.iter().flat_map(|it| [it.as_bytes(), b"\0"].concat()).collect();
+    mask(&mut bytes);
+    String::from_utf8(bytes).unwrap().trim_end_matches('\0').replace('\0', "|")
+}
+
 #[test]
 fn what_looks_like_a_secret_is_masked() {
     for (given, kept) in [
@@ -236,4 +243,48 @@ proptest::proptest! {
         mask(&mut bytes);
         proptest::prop_assert!(bytes.iter().filter(|byte| **byte == 0).count() >= arguments);
     }
+}
+
+#[test]
+fn names_and_values_are_told_apart_wherever_they_stand() {
+    for (given, kept) in [
+        (&["sh", "-c", "x password : abcd"][..], "sh|-c|x password : ***"),
+        (&["curl", "X-Auth-Token : abcd"], "curl|X-Auth-Token : ***"),
+        (&["h", "{password : abcd, n: 1}"], "h|{password : ***, n: 1}"),
+        (&["sh", "-c", "true; curl -ume:abcd h"], "sh|-c|true; curl -ume:*** h"),
+        (&["x", "<add key=\"password\" value=\"abcd\"/>"], "x|<add key=\"password\" value=\"***"),
+        (&["x", "<add key=\"colour\" value=\"abcd\"/>"], "x|<add key=\"colour\" value=\"abcd\"/>"),
+        (
+            &["x", "{\"name\":\"DB_PASSWORD\",\"value\":\"abcd\"}"],
+            "x|{\"name\":\"DB_PASSWORD\",\"value\":\"***\"}",
+        ),
+        (&["x", "{\"name\":\"a\",\"value\":\"abcd\"}"], "x|{\"name\":\"a\",\"value\":\"abcd\"}"),
+        (&["x", "- name: DB_PASSWORD\n  value: abcd"], "x|- name: DB_PASSWORD\n  value: ***"),
+        (
+            &["x", "passwordValue=abcd", "--tokenSize=1024", "tokenizer=fast"],
+            "x|passwordValue=***|--tokenSize=1024|tokenizer=fast",
+        ),
+        (&["x", "-DclientSecretValue=abcd"], "x|-DclientSecretValue=***"),
+    ] {
+        assert_eq!(masked_each(given), kept, "{given:?}");
+    }
+}
+
+/// What is cut off comes to the front where what stands before it becomes shorter.
+#[test]
+fn a_word_that_is_cut_off_is_left_out() {
+    let cut = |text: String| {
+        let mut bytes = text.into_bytes();
+        bytes.truncate(100);
+        mask_cut(&mut bytes);
+        String::from_utf8(bytes).unwrap().trim_end_matches('\0').replace('\0', "|")
+    };
+    let long = "T".repeat(70);
+    assert_eq!(cut(format!("x\0--token={long}\0https://me:abcdefghijklmn@h/")), "x|--token=***");
+    assert_eq!(
+        cut(format!("sh\0-c\0curl --token={long} https://me:abcdefghijk@h/")),
+        "sh|-c|curl --token=*** "
+    );
+    assert_eq!(cut("T".repeat(200)), "");
+    assert_eq!(cut("x\0short\0".into()), "x|short");
 }

@@ -31,6 +31,16 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     if source.is_none() && replaced.is_none() {
         return if is_to_below { directory_over(&from, &to, flags) } else { None };
     }
+    if from.path.is_empty() || to.path.is_empty() {
+        return None;
+    }
+    let flags = RenameFlags::from_bits_retain(flags);
+    if !are_valid(flags) {
+        return Some(Err(libc::EINVAL));
+    }
+    if flags.contains(RenameFlags::NOREPLACE) && to.facts().is_ok() {
+        return Some(Err(libc::EEXIST));
+    }
     if from.ends_with_slash() || to.ends_with_slash() {
         return Some(Err(libc::ENOTDIR));
     }
@@ -44,6 +54,14 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
         return Some(Ok(0));
     }
     Some(rename_held(serving, (&from, source), (&to, replaced), flags))
+}
+
+/// Returns whether the kernel knows these flags, and takes them together.
+fn are_valid(flags: RenameFlags) -> bool {
+    let others = RenameFlags::NOREPLACE | RenameFlags::WHITEOUT;
+    let known = others | RenameFlags::EXCHANGE;
+    known.bits() & flags.bits() == flags.bits()
+        && !(flags.contains(RenameFlags::EXCHANGE) && flags.intersects(others))
 }
 
 /// Gives a directory the name of another one in which programs see nothing. `None` of what are not two directories.
@@ -69,11 +87,10 @@ fn rename_held(
     serving: &Serving,
     (from, source): (&NamedAt<'_>, Option<Found>),
     (to, replaced): (&NamedAt<'_>, Option<Found>),
-    flags: u32,
+    flags: RenameFlags,
 ) -> Outcome {
     let (held_from, held_to) = (HeldName::of(from)?, HeldName::of(to)?);
     let (from, to) = (held_from.at()?, held_to.at()?);
-    let flags = RenameFlags::from_bits_retain(flags);
     let moved = |flags| {
         renameat_with(from.directory, from.path, to.directory, to.path, flags).map_err(number)
     };
@@ -94,6 +111,10 @@ fn rename_held(
             note_home(&to);
         }
         return renamed.map(|()| 0);
+    }
+    // What is left behind then would have to be left before what is replaced goes.
+    if flags.contains(RenameFlags::WHITEOUT) {
+        return Err(libc::EINVAL);
     }
     match are_private(&from, &to) {
         true => by_exchange(serving, (&from, source), (&to, replaced)),
