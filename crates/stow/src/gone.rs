@@ -13,15 +13,20 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 use plimsoll_guarded::{Directory, acting_user, random_hex};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, chmodat, fstat, renameat_with};
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, chmodat, fstat, openat, renameat_with,
+};
 use rustix::io::Errno;
 
 use crate::aside::give_back;
 use crate::container::split;
 use crate::creation;
 use crate::first_sync::TornContainer;
+use crate::lock::{Hold, SMALL_LOCK, take_within};
 use crate::{ANCHOR, Container, StowError, Target};
 
 /// What the names of removed containers begin with.
@@ -30,6 +35,9 @@ pub const GONE_PREFIX: &str = ".plimsoll-stow-gone-";
 pub const HOLDS_FROM: i64 = 1 << 62;
 /// How many there are.
 pub const HOLDS: i64 = 1 << 40;
+
+/// Longest wait for somebody who discards the same one.
+const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// The bit of its directory's mode by which the owner says that a container was removed. It needs no room, as on a full disk things are removed.
 const REMOVED: u32 = 0o1000;
@@ -112,6 +120,8 @@ fn is_in_the_way(anchor: impl AsFd, kind: i32) -> bool {
 /// removed by hand.
 pub fn discard_gone(path: &Path, targets: &[Target]) {
     let Some(name) = path.file_name() else { return };
+    // One at a time: two would keep each other from being alone. Whoever finds it open leaves it to those who have it so, who come here, too.
+    let _turn = turn_at(path);
     let container = match Container::open(path, targets) {
         Ok(container) => container,
         Err(StowError::Torn { .. }) => return discard_torn(path),
@@ -127,13 +137,27 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
     }
 }
 
-/// What had a marker once has nothing in it any more.
+/// Waits until nobody else discards what is there, but not for long: others may lock it.
+fn turn_at(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = Directory::open(path).ok()?;
+    let turn = openat(&directory, c".", flags, Mode::empty()).ok()?;
+    take_within(TURN_MAX, &turn, Hold::Alone).ok().map(|()| turn)
+}
+
+/// What had a marker once has nothing in it any more, but for the lock of somebody who found it removed.
 fn discard_empty(path: &Path) {
     if let Ok((above, name)) = split(path)
         && let Ok(parent) = Directory::open(above)
         && let Ok(directory) = parent.child_not_mounted(name)
         && is_removed(&directory, name)
     {
+        let is_lock = |it: &Stat| it.st_size == 0 && it.st_uid == acting_user();
+        if directory.names().is_ok_and(|it| it == [SMALL_LOCK])
+            && directory.facts_of(SMALL_LOCK).is_ok_and(|it| is_lock(&it))
+        {
+            let _ = directory.remove_file(SMALL_LOCK);
+        }
         let _ = parent.remove_held_directory(name, &directory);
     }
 }

@@ -122,7 +122,10 @@ pub(crate) fn claim(container: &Container) -> Result<(), StowError> {
 
 fn note_anew(container: &Container, home: &Home, place: &LogPlace) -> Result<(), StowError> {
     let logs = place.directory();
-    home.write(logs, !container.is_unsynced()).attempt("note the container in", logs.path())
+    home.write(logs, !container.is_unsynced()).attempt("note the container in", logs.path())?;
+    // Somebody may have removed the container meanwhile, and found the place not empty.
+    let _ = place.remove_if_empty();
+    Ok(())
 }
 
 /// What is noted beside the logs of a container.

@@ -1,5 +1,6 @@
 //! What programs do to files by names of another kind is the same below a mount as in a plain directory.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -428,4 +429,31 @@ for size in [10, 100000]:
     print(os.stat('f').st_size == size, open('h').read(), os.path.exists('g'))";
     let told = "Operation not permitted\nInvalid argument\nInvalid argument\nFile exists\nFile exists\nNo such file or directory\nTrue precious False\n";
     assert_eq!(Stowed::new().python(script), told.repeat(2));
+}
+
+/// Whoever renames over a file is done, or nothing has happened, however many do so at once.
+#[test]
+fn renaming_over_a_file_that_others_rename_over_is_done_at_once() {
+    for size in [10, 20000] {
+        let script = format!(
+            "
+import os
+open('x', 'w').write('start')
+for process in range(4):
+    if os.fork(): continue
+    own = f't{{process}}'
+    for turn in range(400):
+        with open(own, 'w') as f: f.write(f'{{process}}-{{turn}}'.ljust({size}))
+        os.rename(own, 'x')
+        assert not os.path.lexists(own), (own, turn)
+        assert len(open('x').read()) == {size}
+    os._exit(0)
+print([os.wait()[1] for process in range(4)], os.listdir('.'))"
+        );
+        let stowed = Stowed::new();
+        assert_eq!(stowed.python(&script), "[0, 0, 0, 0] ['x']\n");
+        assert_eq!(stowed.names(), ["x"]);
+        let logs = |target: &PathBuf| fs::read_dir(target).unwrap().count();
+        assert!(stowed.storage.targets.iter().map(logs).max() <= Some(1), "{size}");
+    }
 }

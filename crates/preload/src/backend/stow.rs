@@ -143,13 +143,18 @@ impl Backend for Stow {
             registry::replace(serving, fd, kernel);
             None
         });
+        self.closed();
     }
 
     fn closed(&self) {
         if registry::has_work() {
             serving(|serving| {
                 let left = registry::take_left(serving);
-                left.gone.iter().for_each(|path| naming::discard(path));
+                for entry in left.closed {
+                    if let Some(path) = entry.hold(serving).gone_to() {
+                        naming::discard(&path);
+                    }
+                }
                 for (path, key) in left.programs {
                     // What others still write stays a container, until it is executed.
                     let _ = plain::make_plain(&path, key, plain::is_program);

@@ -43,6 +43,19 @@ impl<'a> NamedAt<'a> {
         Found::at(self, follow)
     }
 
+    /// Returns the container that has this name itself, also where others replace it again and again.
+    pub fn container_now(&self) -> Option<Found> {
+        for _ in 1..LOOKS {
+            match self.container(false) {
+                // One has taken its place while it was looked at.
+                None if self.facts().is_ok_and(|it| is_directory(&it))
+                    && !self.is_plain_directory() => {}
+                found => return found,
+            }
+        }
+        self.container(false)
+    }
+
     /// Returns whether the name leads to a directory that is no container which counts: the one that was looked at still has it afterwards.
     pub fn is_plain_directory(&self) -> bool {
         let key = |it: Stat| (it.st_dev, it.st_ino);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Target, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, mark_gone,
-    move_gone_up,
+    Target, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, is_gone_name,
+    mark_gone, move_gone_up,
 };
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, unlinkat};
@@ -29,16 +29,26 @@ use crate::{descriptors, sys};
 
 /// Removes a name.
 pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
-    let container = at.container(false);
     if flags & libc::AT_REMOVEDIR != 0 {
-        return if container.is_some() { Some(Err(libc::ENOTDIR)) } else { Some(rmdir(at)) };
+        let is_file = at.container(false).is_some();
+        return Some(if is_file { Err(libc::ENOTDIR) } else { rmdir(at) });
     }
-    let found = container?;
-    if at.ends_with_slash() {
-        return Some(Err(libc::ENOTDIR));
+    for _ in 1..TRIES {
+        let found = at.container_now()?;
+        if at.ends_with_slash() {
+            return Some(Err(libc::ENOTDIR));
+        }
+        match remove(serving, at, &found) {
+            // Another one has taken its place meanwhile.
+            Err(libc::ENOENT) if at.facts().is_ok() => {}
+            removed => return Some(removed),
+        }
     }
-    Some(remove(serving, at, &found))
+    Some(remove(serving, at, &at.container_now()?))
 }
+
+/// How often others may replace a file while it is removed.
+const TRIES: usize = 64;
 
 /// Removes a directory, also if there is something in it that the program does not see.
 fn rmdir(at: &NamedAt<'_>) -> Outcome {
@@ -148,6 +158,17 @@ const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC
 /// Discards a container that has lost its name, unless somebody has it open: whoever closes it last does the same.
 pub fn discard(path: &Path) {
     discard_gone(path, targets());
+}
+
+/// Does so with one that was removed meanwhile, if it has lost its name.
+pub fn discard_if_gone(found: &Found) {
+    if is_gone(found.directory()) == Ok(true) {
+        let path = found.path();
+        let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+        if path.file_name().is_some_and(is_gone_name) {
+            discard(path);
+        }
+    }
 }
 
 /// Returns the targets that logs may be on.

@@ -23,7 +23,7 @@ use super::found::{Found, Sought, create_anchor, open_anchor};
 use super::held_file::HeldFile;
 use super::names::{NamedAt, is_directory};
 use super::settings::Settings;
-use super::{Outcome, number, registry, settings, space};
+use super::{Outcome, naming, number, registry, settings, space};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
@@ -130,6 +130,8 @@ fn open_there(
         Ok(()) => Ok(file),
         Err(error) => {
             registry::give_up(serving, file);
+            // Whoever removes it may have left it to this process, which had it open for a moment.
+            naming::discard_if_gone(found);
             Err(error)
         }
     }

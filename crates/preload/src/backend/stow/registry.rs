@@ -47,8 +47,8 @@ impl Content {
 /// Containers of which this process is closing its last descriptor, and with which there is something to do then.
 #[derive(Default)]
 pub struct Left {
-    /// They were removed while they were open.
-    pub gone: Vec<PathBuf>,
+    /// They may have been removed while they were open. Asked only once they are closed: who removes one leaves it to whoever has it open.
+    pub closed: Vec<Arc<Entry>>,
     /// They were written as programs.
     pub programs: Vec<(PathBuf, Key)>,
 }
@@ -188,7 +188,7 @@ pub fn is_of(fd: c_int, key: Key) -> bool {
 
 fn close_held(
     serving: &Serving,
-    entry: &Entry,
+    entry: &Arc<Entry>,
     held: &mut Used,
     fd: c_int,
     could_write: bool,
@@ -199,10 +199,10 @@ fn close_held(
     }
     remove(serving, entry.key);
     let closed = held.close();
-    if let Some(path) = held.gone_to() {
-        leave(serving, |left| left.gone.push(path));
-    } else if held.is_program
+    leave(serving, |left| left.closed.push(entry.clone()));
+    if held.is_program
         && closed.is_ok()
+        && !held.is_gone()
         && let Some(path) = held.path()
     {
         leave(serving, |left| left.programs.push((path, entry.key)));

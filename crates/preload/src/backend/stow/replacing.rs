@@ -1,6 +1,6 @@
 //! Giving files of a mount other names, of which some are those of other files, which are no more then.
 //!
-//! Where nobody else may write to the directories, the two names are exchanged: the one leads to the one file or the other at every moment. Where others may, what lies
+//! Where nobody else can give the two names to other files, they are exchanged: the one leads to the one file or the other at every moment. Where others can, what lies
 //! in one directory must not come into the other, not even for a moment: it may be another user's link by then. There, what is replaced makes room in its own directory.
 
 use core::ffi::c_int;
@@ -9,7 +9,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use plimsoll_guarded::acting_user;
 use plimsoll_stow::{Container, aside_name, inherit, renew};
-use rustix::fs::{RenameFlags, Stat, fstat, renameat, renameat_with};
+use rustix::fs::{
+    AtFlags, FileType, Mode, RenameFlags, Stat, chmodat, fstat, renameat, renameat_with,
+};
 use rustix::io::Errno;
 
 use super::entry::{Key, told};
@@ -20,40 +22,72 @@ use super::renaming::{exchange, rename_aside, rename_to_free};
 use super::{Outcome, names, number, opening};
 use crate::backend::{Answer, Name};
 use crate::thread::Serving;
+use Ended::{Changed, Done};
 
 /// Gives a file another name, of which one of the two is below the mount. `None` where no container is concerned.
 pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     let is_to_below = names::is_below(to);
     let (from_name, to_name) = (from, to);
     let (from, to) = (NamedAt::of(from_name)?, NamedAt::of(to_name)?);
-    let source = from.container(false).filter(|_| names::is_below(from_name));
-    let replaced = to.container(false).filter(|_| is_to_below);
+    let is_from_below = names::is_below(from_name);
+    for _ in 0..TRIES {
+        let source = if is_from_below { from.container_now() } else { None };
+        let replaced = if is_to_below { to.container_now() } else { None };
+        let done = rename_once(serving, (&from, source), (&to, replaced), (is_to_below, flags));
+        if let Done(answer) = done {
+            return answer;
+        }
+    }
+    Some(Err(libc::EBUSY))
+}
+
+/// How often others may give the names to other files while they are looked at.
+const TRIES: usize = 64;
+
+/// How an attempt ends.
+enum Ended {
+    /// With this.
+    Done(Answer),
+    /// Others have given a name to another file meanwhile, and nothing was done.
+    Changed,
+}
+
+fn rename_once(
+    serving: &Serving,
+    (from, source): Named<'_, '_>,
+    (to, replaced): Named<'_, '_>,
+    (is_to_below, flags): (bool, u32),
+) -> Ended {
     if source.is_none() && replaced.is_none() {
-        return if is_to_below { directory_over(&from, &to, flags) } else { None };
+        return Done(if is_to_below { directory_over(from, to, flags) } else { None });
     }
     if from.path.is_empty() || to.path.is_empty() {
-        return None;
+        return Done(None);
     }
     let flags = RenameFlags::from_bits_retain(flags);
     if !are_valid(flags) {
-        return Some(Err(libc::EINVAL));
+        return Done(Some(Err(libc::EINVAL)));
     }
     if flags.contains(RenameFlags::NOREPLACE) && to.facts().is_ok() {
-        return Some(Err(libc::EEXIST));
+        return Done(Some(Err(libc::EEXIST)));
     }
     if from.ends_with_slash() || to.ends_with_slash() {
-        return Some(Err(libc::ENOTDIR));
+        return Done(Some(Err(libc::ENOTDIR)));
     }
     if source.is_some() && !is_to_below {
         // As between two file systems: programs copy then.
-        return Some(Err(libc::EXDEV));
+        return Done(Some(Err(libc::EXDEV)));
     }
     if let (Some(source), Some(replaced)) = (&source, &replaced)
         && source.key() == replaced.key()
     {
-        return Some(Ok(0));
+        return Done(Some(Ok(0)));
     }
-    Some(rename_held(serving, (&from, source), (&to, replaced), flags))
+    match rename_held(serving, (from, source), (to, replaced), flags) {
+        Ok(Some(done)) => Done(Some(Ok(done))),
+        Ok(None) => Changed,
+        Err(errno) => Done(Some(Err(errno))),
+    }
 }
 
 /// Returns whether the kernel knows these flags, and takes them together.
@@ -82,41 +116,45 @@ fn directory_over(from: &NamedAt<'_>, to: &NamedAt<'_>, flags: u32) -> Answer {
     Some(renamed.map(|()| 0).map_err(number))
 }
 
-/// Does so with names in directories that are held.
+/// Does so with names in directories that are held. `None` if others have given one of them to another file meanwhile, and nothing was done.
 fn rename_held(
     serving: &Serving,
-    (from, source): (&NamedAt<'_>, Option<Found>),
-    (to, replaced): (&NamedAt<'_>, Option<Found>),
+    (from, source): Named<'_, '_>,
+    (to, replaced): Named<'_, '_>,
     flags: RenameFlags,
-) -> Outcome {
+) -> Result<Option<usize>, c_int> {
     let (held_from, held_to) = (HeldName::of(from)?, HeldName::of(to)?);
     let (from, to) = (held_from.at()?, held_to.at()?);
-    let moved = |flags| {
-        renameat_with(from.directory, from.path, to.directory, to.path, flags).map_err(number)
-    };
-    if flags.contains(RenameFlags::EXCHANGE) {
-        return moved(flags).map(|()| 0);
+    let (old, new) = ((from.directory, from.path), (to.directory, to.path));
+    if flags.intersects(RenameFlags::EXCHANGE | RenameFlags::WHITEOUT) {
+        // What is left behind by the latter would have to be left before what is replaced goes.
+        if flags.contains(RenameFlags::WHITEOUT) && replaced.is_some() {
+            return Err(libc::EINVAL);
+        }
+        let renamed = renameat_with(old.0, old.1, new.0, new.1, flags);
+        return renamed.map(|()| Some(0)).map_err(number);
     }
-    let is_free = match (&replaced, to.facts()) {
-        (None, Ok(facts)) if is_directory(&facts) => return Err(libc::EISDIR),
-        (Some(_), Err(_)) => return Err(libc::ENOENT),
-        (_, facts) => facts.is_err(),
-    };
-    if source.is_none() && from.facts().is_ok_and(|it| is_directory(&it)) {
+    let target = to.facts();
+    if replaced.is_none() && target.is_ok_and(|it| is_directory(&it)) {
+        return Err(libc::EISDIR);
+    }
+    if is_directory(&from.facts().map_err(number)?) && source.is_none() {
         return Err(libc::ENOTDIR);
     }
-    if is_free || flags.contains(RenameFlags::NOREPLACE) {
-        let renamed = moved(flags);
-        if renamed.is_ok() {
-            note_home(&to);
-        }
-        return renamed.map(|()| 0);
+    if target.is_err() {
+        return match rename_to_free(old, new) {
+            Err(Errno::EXIST) if flags.is_empty() => Ok(None),
+            Err(errno) => Err(number(errno)),
+            Ok(()) => {
+                note_home(&to);
+                Ok(Some(0))
+            }
+        };
     }
-    // What is left behind then would have to be left before what is replaced goes.
-    if flags.contains(RenameFlags::WHITEOUT) {
-        return Err(libc::EINVAL);
+    if flags.contains(RenameFlags::NOREPLACE) {
+        return Err(libc::EEXIST);
     }
-    match are_private(&from, &to) {
+    match can_be_exchanged(&from, &to, replaced.as_ref()) {
         true => by_exchange(serving, (&from, source), (&to, replaced)),
         false => by_steps(serving, (&from, source), (&to, replaced)),
     }
@@ -125,20 +163,58 @@ fn rename_held(
 /// A name, and the container that it is of, if it is of one.
 type Named<'a, 'b> = (&'a NamedAt<'b>, Option<Found>);
 
-/// Returns whether both names are in one directory, or in two that only this user may write to.
-fn are_private(from: &NamedAt<'_>, to: &NamedAt<'_>) -> bool {
-    let (Ok(from), Ok(to)) = (fstat(from.directory), fstat(to.directory)) else { return false };
+/// Returns whether what has the names can be exchanged: in one directory, or where nobody else can give them to other files, so that nothing of theirs comes into another directory.
+/// What is replaced is kept from those who may come into the directory that it is in for a moment, and could not come to where it was.
+fn can_be_exchanged(from: &NamedAt<'_>, to: &NamedAt<'_>, replaced: Option<&Found>) -> bool {
+    let above = [from, to].map(|it| fstat(it.directory));
+    let [Ok(above_from), Ok(above_to)] = above else { return false };
+    if Key::of(&above_from) == Key::of(&above_to) {
+        return true;
+    }
+    is_safe(from, &above_from) && is_safe(to, &above_to) && {
+        const OTHERS: u32 = 0o077;
+        const ALL_ENTER: u32 = 0o001;
+        let is_shown = above_from.st_mode & OTHERS != 0 && above_to.st_mode & ALL_ENTER == 0;
+        !is_shown || is_closed(to, replaced)
+    }
+}
+
+/// Returns whether nobody but this user and root can give the name to another file.
+fn is_safe(at: &NamedAt<'_>, above: &Stat) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    let is_private = |it: &Stat| it.st_uid == acting_user() && it.st_mode & OTHERS_WRITE == 0;
-    Key::of(&from) == Key::of(&to) || is_private(&from) && is_private(&to)
+    const STICKY: u32 = 0o1000;
+    let own = acting_user();
+    let is_private = above.st_uid == own && above.st_mode & OTHERS_WRITE == 0;
+    let is_sticky = above.st_mode & STICKY != 0 && (above.st_uid == own || above.st_uid == 0);
+    is_private || is_sticky && at.facts().is_ok_and(|it| it.st_uid == own)
+}
+
+/// Keeps all others from what is about to be replaced, which they could not come to anyway; returns whether that was possible.
+fn is_closed(at: &NamedAt<'_>, replaced: Option<&Found>) -> bool {
+    match replaced {
+        Some(found) => chmodat(found.directory(), c".", Mode::RWXU, AtFlags::empty()).is_ok(),
+        // The other names of a plain file show it, too.
+        None => at.facts().is_ok_and(|it| {
+            it.st_nlink == 1
+                && FileType::from_raw_mode(it.st_mode) == FileType::RegularFile
+                && chmodat(at.directory, at.path, Mode::RUSR | Mode::WUSR, AtFlags::empty()).is_ok()
+        }),
+    }
 }
 
 fn by_exchange(
     serving: &Serving,
     (from, source): Named<'_, '_>,
     (to, replaced): Named<'_, '_>,
-) -> Outcome {
-    exchange(from, to)?;
+) -> Result<Option<usize>, c_int> {
+    match exchange(from, to) {
+        Err(libc::ENOENT) if to.facts().is_err() && from.facts().is_ok() => return Ok(None),
+        exchanged => exchanged?,
+    }
+    // Another one may have taken the place of what was looked at: what is here now is what was replaced.
+    let Ok(left) = from.facts() else { return Ok(Some(0)) };
+    let replaced = replaced.filter(|it| it.itself == Key::of(&left));
+    let replaced = replaced.or_else(|| from.container_now());
     if let Some(source) = &source {
         note_home(to);
         // A copy that takes the place of its original has the logs then, or leaves it where it was: they would go with the original.
@@ -149,16 +225,23 @@ fn by_exchange(
             return Err(errno);
         }
     }
-    let Ok(left) = from.facts() else { return Ok(0) };
-    match replaced.filter(|it| it.itself == Key::of(&left)).or_else(|| from.container(false)) {
-        Some(found) => remove(serving, from, &found),
+    match replaced {
+        Some(found) => discarded(serving, from, &found),
         // Somebody has put a directory there, which nothing can replace.
         None if is_directory(&left) => {
             exchange(from, to)?;
             Err(libc::EISDIR)
         }
         // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.
-        None => opening::unlink_plain(from).map(|()| 0).map_err(number),
+        None => opening::unlink_plain(from).map(|()| Some(0)).map_err(number),
+    }
+}
+
+/// Removes what was replaced. Once the other one has its name nothing is reported of a name that somebody else has taken away.
+fn discarded(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Result<Option<usize>, c_int> {
+    match remove(serving, at, found) {
+        Err(libc::ENOENT) => Ok(Some(0)),
+        removed => removed.map(Some),
     }
 }
 
@@ -166,22 +249,32 @@ fn by_steps(
     serving: &Serving,
     (from, source): Named<'_, '_>,
     (to, replaced): Named<'_, '_>,
-) -> Outcome {
+) -> Result<Option<usize>, c_int> {
     // By its name it is given back if this process is killed.
     let aside = aside_name(OsStr::from_bytes(to.path.to_bytes())).map_err(|_| libc::EIO)?;
     let aside = CString::new(aside.into_vec()).map_err(|_| libc::EINVAL)?;
     let aside = NamedAt { directory: to.directory, path: &aside };
-    rename_aside(to.directory, to.path, aside.path).map_err(number)?;
+    match rename_aside(to.directory, to.path, aside.path) {
+        Err(Errno::NOENT) => return Ok(None),
+        made_room => made_room.map_err(number)?,
+    }
     // Of no container, if somebody has given the name to another file meanwhile.
     let lies_aside = |it: &Found| aside.facts().is_ok_and(|facts| it.itself == Key::of(&facts));
-    let replaced = replaced.filter(lies_aside);
+    let replaced = replaced.filter(lies_aside).or_else(|| aside.container_now());
     if let Err(errno) = take(from, &source, to, &replaced, &aside) {
-        let _ = rename_to_free((aside.directory, aside.path), (to.directory, to.path));
-        return Err(errno);
+        let given_back = rename_to_free((aside.directory, aside.path), (to.directory, to.path));
+        // Another one has the name: what made room for this one makes room for that.
+        if errno != libc::EEXIST || given_back.is_ok() {
+            return if errno == libc::EEXIST { Ok(None) } else { Err(errno) };
+        }
+        return match replaced {
+            Some(found) => discarded(serving, &aside, &found).map(|_| None),
+            None => opening::unlink_plain(&aside).map(|()| None).map_err(number),
+        };
     }
     match replaced {
-        Some(found) => remove(serving, &aside, &found),
-        None => opening::unlink_plain(&aside).map(|()| 0).map_err(number),
+        Some(found) => discarded(serving, &aside, &found),
+        None => opening::unlink_plain(&aside).map(|()| Some(0)).map_err(number),
     }
 }
 
