@@ -3,7 +3,7 @@
 use std::io::{BufWriter, IsTerminal, Write};
 
 use anyhow::Result;
-use plimsoll_report::{Emphasis, Envelope, Layout, Record, StyledText, visible_lines};
+use plimsoll_report::{Emphasis, Envelope, Layout, Record, StyledText, visible, visible_lines};
 use rustix::termios::tcgetwinsize;
 
 use crate::harmless::Harmless;
@@ -122,8 +122,8 @@ fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A message to the person at the terminal, without what would steer it.
+/// A message to the person at the terminal: one line, whatever names are in it, and without what would steer the terminal.
 pub fn message(text: &str) {
     // A closed stderr must not stop the work.
-    let _ = writeln!(std::io::stderr(), "{}", visible_lines(text));
+    let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }

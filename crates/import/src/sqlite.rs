@@ -12,15 +12,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use crate::ImportError;
 use crate::unshared::Unshared;
 
-/// Longest value or row: names of hosts and devices are far shorter.
+/// Longest value or row: names of hosts and devices are far shorter. And so is what says how a table was made.
 pub(crate) const LENGTH_MAX: i32 = 1 << 16;
+
+/// The same of a database that anybody may have made: rows are sorted in a file, and pages of a forged one may have any number of them.
+const ROW_BYTES_MAX: i32 = 1 << 10;
 
 /// How deep an expression may be: ours have a few levels.
 const EXPRESSION_DEPTH_MAX: i32 = 32;
 
 /// Steps of SQLite's machine that reading takes at most: so many whatever the size of a database, and for each of its bytes. A row of LMT's has dozens
 /// of bytes and takes about thirty. In a forged database, pages may lead to the same pages again, so that a few of them have more rows than anybody waits for.
-const STEPS_EASILY: u64 = 1 << 26;
+const STEPS_EASILY: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 50;
 
 /// How many steps are taken between two looks at them.
@@ -66,6 +69,11 @@ impl Sqlite {
         };
         let watched = connection.progress_handler(STEPS_AT_A_TIME as i32, Some(is_too_much));
         watched.map_err(|error| damaged(path, &error))?;
+        // What tables there are is read now, and rows only afterwards.
+        let known = connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(()));
+        known.map_err(|error| damaged(path, &error))?;
+        let bounded = connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
+        bounded.map_err(|error| damaged(path, &error))?;
         Ok(Sqlite { path: path.to_owned(), connection, _file: Some(file) })
     }
 

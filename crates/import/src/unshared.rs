@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_guarded::working_file::DATABASE;
 use plimsoll_guarded::{
     Directory, WorkingDirectory, copy_stored, is_without_nameless, open_trusted, open_trusted_file,
+    remove_left_behind,
 };
 use rustix::fs::OFlags;
 
@@ -69,6 +70,8 @@ impl Drop for Folder {
 
 /// Copies a file. The copy has a name only once it is whole, so that nothing is left of it when the program is ended before.
 fn copied(file: &File, length: u64, place: &Directory) -> io::Result<(File, Folder)> {
+    // Those that were killed while it had its name.
+    remove_left_behind(&[place.path().to_path_buf()]);
     let folder = || WorkingDirectory::make_in(place).map(Folder);
     match place.create_nameless(OFlags::RDWR) {
         Ok(copy) => {

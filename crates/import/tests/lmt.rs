@@ -199,3 +199,16 @@ fn columns_that_are_computed_are_refused() {
         fs::remove_file(&path).unwrap();
     }
 }
+
+/// Rows are sorted in a file, which others must have room beside.
+#[test]
+fn long_rows_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("lmt"), folder.path().join("store"));
+    let database = database(&path, &[("2018-01-28 00:00:00", 1), ("2018-01-28 00:00:05", 3)]);
+    let sql = "update OST_DATA set READ_BYTES = replace(hex(zeroblob(2000)), '0', '1')";
+    database.execute_batch(sql).unwrap();
+    drop(database);
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("too big"), "{error}");
+}
