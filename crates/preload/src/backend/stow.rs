@@ -225,7 +225,13 @@ fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
         // While this waited, another thread may have given the number to another file.
         if held.has(fd) || registry::is_of(fd, entry.key) {
             held.note(fd);
-            return on_held(&mut held, fd, facts, request);
+            return match on_held(&mut held, fd, facts, request) {
+                // The program has as many files open as it may, and the container needs further ones.
+                Some(Err(libc::EMFILE)) => {
+                    moved::with_more(|| on_held(&mut held, fd, facts, request))
+                }
+                answer => answer,
+            };
         }
     }
 }

@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Numbers that can be told.
 const NUMBERS: usize = (64 << 10) + ABOVE_LIMIT as usize;
 /// How far above the program's limit they go.
-const ABOVE_LIMIT: u64 = 4096;
+const ABOVE_LIMIT: u64 = 32 << 10;
 /// Never higher: a table of the kernel's grows with the highest number.
 const HIGHEST_START: u64 = 60 << 10;
 /// How far below the limit they begin where they cannot be above it.
@@ -32,6 +32,20 @@ pub fn out_of_sight(fd: OwnedFd) -> OwnedFd {
         word.fetch_or(bit, Ordering::Relaxed);
     }
     copy
+}
+
+/// Does something for which the program leaves no number free: one more is there for a moment, where the system allows that.
+pub fn with_more<T>(work: impl FnOnce() -> T) -> T {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let raised = limit.current.map(|it| it.saturating_add(ABOVE_LIMIT).min(most));
+    let raised = Rlimit { current: raised, maximum: limit.maximum };
+    let is_raised = raised != limit && setrlimit(Resource::Nofile, raised).is_ok();
+    let done = work();
+    if is_raised {
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+    done
 }
 
 fn above_limit(fd: &OwnedFd, limit: &Rlimit) -> Result<OwnedFd, Errno> {
