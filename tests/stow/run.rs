@@ -12,6 +12,7 @@ mod hostile;
 mod like_plain;
 mod limits;
 mod masks;
+mod names;
 mod one_kernel;
 mod outside;
 mod ran;

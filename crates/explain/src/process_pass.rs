@@ -1,5 +1,4 @@
-//! One pass over the events of one process. This is the inner loop: it allocates nothing per
-//! event.
+//! One pass over the events of one process. This is the inner loop: it allocates nothing per event.
 
 use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Event, Layer, Op};
@@ -335,9 +334,8 @@ impl<'a> ProcessPass<'a> {
             false => totals.own.total_nanos(),
         };
         let common = self.sums.common_sizes.iter_mut().flatten();
-        common
-            .zip(self.common_sizes.into_iter().flatten())
-            .for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
+        let own = self.common_sizes.into_iter().flatten();
+        common.zip(own).for_each(|(all, own)| all.take(own, SIZES_OF_PROCESS));
         self.sums.events += self.events;
         totals.events = self.events;
         totals.undecodable_bytes = undecodable_bytes;

@@ -96,6 +96,12 @@ pub enum RecordError {
         /// The preload library.
         library: PathBuf,
     },
+    /// The library takes a list of globs apart at colons.
+    #[error("the glob {glob:?} has a colon, which divides globs; hint: write ? in its place")]
+    Colon {
+        /// Which one.
+        glob: String,
+    },
     /// The library cannot hold so many.
     #[error("globs of {bytes} bytes; hint: use * to have fewer of them")]
     Globs {

@@ -127,10 +127,7 @@ impl Launch<'_> {
         for (variable, globs) in
             [(variables::INCLUDE, self.include), (variables::EXCLUDE, self.exclude)]
         {
-            let globs = globs.join(":");
-            if globs.len() > GLOBS_BYTES_MAX {
-                return Err(RecordError::Globs { bytes: globs.len() });
-            }
+            let globs = list_of(globs)?;
             if !globs.is_empty() {
                 command.env(variable, globs);
             }
@@ -147,6 +144,18 @@ impl Launch<'_> {
 ///
 /// # Errors
 /// If there is no library, or the dynamic linker cannot load it by its path.
+/// Returns globs as the library takes them.
+pub(crate) fn list_of(globs: &[String]) -> Result<String, RecordError> {
+    if let Some(glob) = globs.iter().find(|glob| glob.contains(':')) {
+        return Err(RecordError::Colon { glob: glob.clone() });
+    }
+    let list = globs.join(":");
+    match list.len() {
+        bytes if bytes > GLOBS_BYTES_MAX => Err(RecordError::Globs { bytes }),
+        _ => Ok(list),
+    }
+}
+
 pub(crate) fn preload_into(command: &mut Command) -> Result<(), RecordError> {
     preload(command, &library()?);
     Ok(())

@@ -7,7 +7,7 @@ use std::process::Command;
 use plimsoll_trace::variables;
 
 use crate::RecordError;
-use crate::launch::{GLOBS_BYTES_MAX, preload_into};
+use crate::launch::{list_of, preload_into};
 
 /// A program whose new files below a directory are containers.
 #[derive(Debug, Clone, Copy)]
@@ -62,10 +62,7 @@ impl Stowing<'_> {
         for (variable, globs) in
             [(variables::STOW_ONLY, self.only), (variables::STOW_EXCEPT, self.except)]
         {
-            let globs = globs.join(":");
-            if globs.len() > GLOBS_BYTES_MAX {
-                return Err(RecordError::Globs { bytes: globs.len() });
-            }
+            let globs = list_of(globs)?;
             // What another `stow run` around this one said does not count here.
             if globs.is_empty() {
                 command.env_remove(variable)

@@ -86,6 +86,10 @@ fn wrong_use_is_told() {
         (&["--mount", "none", "--targets", "../ost0"][..], "make the directory first"),
         (&["--mount", ".", "--targets", "../none"][..], "cannot use target"),
         (&["--targets", "../ost0"][..], "--mount"),
+        (
+            &["--mount", ".", "--targets", "../ost0", "--except", "*T12:*"][..],
+            "has a colon, which divides globs",
+        ),
     ] {
         let outcome = run(options);
         assert_eq!(outcome.status, Some(2), "{options:?}");

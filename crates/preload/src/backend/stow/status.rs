@@ -25,20 +25,20 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Puts what a descriptor's file is where the program wants it.
 pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) -> Outcome {
-    let told = Told { size: size_for(entry, status)?, is_gone: entry.is_gone() };
+    let untold = Untold { size: size_for(entry, status)?, is_gone: entry.is_gone() };
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     match *status {
-        Status::Plain { .. } => put_plain(facts, told, status),
+        Status::Plain { .. } => put_plain(facts, untold, status),
         Status::Extended { flags, mask, .. } => {
             let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::EMPTY_PATH;
-            put_extended(statx(file, c"", flags, wanted(mask)).map_err(number)?, told, status)
+            put_extended(statx(file, c"", flags, wanted(mask)).map_err(number)?, untold, status)
         }
     }
 }
 
 /// What an anchor does not say of its file.
 #[derive(Clone, Copy)]
-struct Told {
+struct Untold {
     /// `None` where that cannot be told.
     size: Option<u64>,
     /// Whether it has no name any more: the anchor keeps its own.
@@ -86,13 +86,13 @@ fn named(serving: &Serving, found: &Found, status: &Status, is_gone: bool) -> Ou
         Some(size) => Some(size),
         None => size_for(&mut used(serving, found)?.hold(serving), status)?,
     };
-    let told = Told { size, is_gone };
+    let untold = Untold { size, is_gone };
     match *status {
-        Status::Plain { .. } => put_plain(found.anchor, told, status),
+        Status::Plain { .. } => put_plain(found.anchor, untold, status),
         Status::Extended { flags, mask, .. } => {
             let flags = AtFlags::from_bits_retain(flags as u32) | AtFlags::SYMLINK_NOFOLLOW;
             let facts = statx(found.directory(), ANCHOR, flags, wanted(mask));
-            put_extended(facts.map_err(number)?, told, status)
+            put_extended(facts.map_err(number)?, untold, status)
         }
     }
 }
@@ -123,10 +123,10 @@ fn wanted(mask: u32) -> StatxFlags {
     StatxFlags::from_bits_retain(mask)
 }
 
-fn put_plain(mut facts: Stat, told: Told, status: &Status) -> Outcome {
+fn put_plain(mut facts: Stat, untold: Untold, status: &Status) -> Outcome {
     let Status::Plain { to, .. } = *status else { return Err(libc::EINVAL) };
-    let size = told.size.ok_or(libc::EIO)?;
-    if told.is_gone {
+    let size = untold.size.ok_or(libc::EIO)?;
+    if untold.is_gone {
         facts.st_nlink = 0;
     }
     facts.st_size = size as i64;
@@ -139,14 +139,14 @@ fn put_plain(mut facts: Stat, told: Told, status: &Status) -> Outcome {
     Ok(0)
 }
 
-fn put_extended(mut facts: rustix::fs::Statx, told: Told, status: &Status) -> Outcome {
+fn put_extended(mut facts: rustix::fs::Statx, untold: Untold, status: &Status) -> Outcome {
     let Status::Extended { to, .. } = *status else { return Err(libc::EINVAL) };
-    facts.stx_size = told.size.unwrap_or_default();
+    facts.stx_size = untold.size.unwrap_or_default();
     facts.stx_blocks = facts.stx_size.div_ceil(BLOCK_BYTES);
-    if told.is_gone {
+    if untold.is_gone {
         facts.stx_nlink = 0;
     }
-    match told.size {
+    match untold.size {
         Some(_) => facts.stx_mask |= SIZES.bits(),
         None => facts.stx_mask &= !SIZES.bits(),
     }
