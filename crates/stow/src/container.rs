@@ -67,6 +67,8 @@ pub struct Container {
     targets: Vec<Target>,
     /// The last stamp that a reader has found: what is written then is later.
     seen: AtomicU64,
+    /// Slot pages that the last reader had to read, which an index did not tell of.
+    pub(crate) pages_read: AtomicU64,
     bounds: Bounds,
 }
 
@@ -151,6 +153,7 @@ impl Container {
             is_pretended,
             targets,
             seen,
+            pages_read: AtomicU64::new(0),
             bounds,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use plimsoll_guarded::Draft;
 
@@ -16,6 +17,9 @@ use crate::{Container, Reader, StowError};
 /// Writes since the last index that are found in the logs as quickly as in an index, so that the last writer to close makes
 /// none for them.
 const WRITES_WORTH_AN_INDEX: u64 = 1000;
+
+/// So many slot pages to read are worth one, too: whoever opens a file again and again to append a little leaves one each time.
+const PAGES_WORTH_AN_INDEX: u64 = 64;
 
 /// Writes the index of a container to which nobody writes. Returns its bytes; `None` if something cannot be read or told, so that an
 /// index would hide it.
@@ -39,9 +43,9 @@ pub(crate) fn write_when_last(
     container: &Arc<Container>,
     state: &SharedState,
 ) -> Result<(), StowError> {
-    if state.writes_since_index() < WRITES_WORTH_AN_INDEX
-        || !state.is_alone().attempt("lock", container.path())?
-    {
+    let is_worth_it = state.writes_since_index() >= WRITES_WORTH_AN_INDEX
+        || container.pages_read.load(Ordering::Relaxed) >= PAGES_WORTH_AN_INDEX;
+    if !is_worth_it || !state.is_alone().attempt("lock", container.path())? {
         return Ok(());
     }
     state.note_indexed();

@@ -194,7 +194,7 @@ impl Reader {
         }
         let is_news = !findings.is_empty();
         self.add(findings);
-        self.container.note_seen(self.latest.sequence);
+        self.note_what_was_read();
         let doubt = self.doubt(&states);
         if is_news || doubt != self.doubt {
             self.changes += 1;

@@ -375,3 +375,23 @@ fn an_index_that_was_handed_over_or_says_what_cannot_be_is_not_used() {
     }
     assert!(index(&path).is_ok());
 }
+
+/// Each opening that appends a little leaves a slot page, which all later ones would read.
+#[test]
+fn files_that_are_opened_again_and_again_get_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, targets) = (folder.path().join("it"), targets(folder.path(), 2));
+    Container::create(&path, &targets).unwrap();
+    for line in 0..200 {
+        let container = Arc::new(Container::open(&path, &targets).unwrap());
+        let mut writer = Writer::open(container, Placement::Striped).unwrap();
+        writer.append(format!("{line:07}\n").as_bytes()).unwrap();
+        writer.close().unwrap();
+    }
+    let reader = Reader::open(Arc::new(Container::open(&path, &targets).unwrap())).unwrap();
+    assert_eq!(reader.size(), 1600);
+    assert!(reader.index().is_ok(), "{:?}", reader.index());
+    let mut bytes = vec![0; 1600];
+    reader.read_at(&mut bytes, 0).unwrap();
+    assert_eq!(&bytes[1592..], b"0000199\n");
+}

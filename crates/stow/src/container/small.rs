@@ -34,6 +34,7 @@ impl Container {
             is_pretended: false,
             targets: targets.to_vec(),
             seen: AtomicU64::new(0),
+            pages_read: AtomicU64::new(0),
             bounds: Bounds::of(&way),
             directory,
             path,

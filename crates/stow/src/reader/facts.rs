@@ -1,5 +1,6 @@
 //! What a reader can tell of a file beside its bytes.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_guarded::Readers;
@@ -7,12 +8,21 @@ use plimsoll_guarded::Readers;
 use super::Reader;
 use crate::allowance::RECORD_BYTES;
 use crate::index_file::IndexFile;
+use crate::scan::LogScan;
 
 impl Reader {
     /// Returns the bytes of memory that it takes, about.
     pub fn memory(&self) -> u64 {
         let index = self.index.as_ref().map_or(0, IndexFile::memory);
         index + self.records.len() as u64 * RECORD_BYTES
+    }
+
+    /// Notes for the container's writers how much was read, and up to which stamp.
+    pub(super) fn note_what_was_read(&self) {
+        self.container.note_seen(self.latest.sequence);
+        let scans = self.logs.iter().filter_map(|it| it.scan.as_ref().ok());
+        let pages = scans.map(LogScan::slot_pages).sum();
+        self.container.pages_read.store(pages, Ordering::Relaxed);
     }
 
     /// Returns how many logs there are: of a container that somebody forged, looking at each part of it may take hours.
