@@ -386,5 +386,8 @@ pub fn forget_range(first: u32, last: u32) {
     if is_active() {
         BACKENDS.iter().for_each(|backend| backend.forget(first, last));
         owners::forget(first, last);
+        if !thread::is_serving() {
+            BACKENDS.iter().for_each(|backend| backend.closed());
+        }
     }
 }

@@ -140,10 +140,6 @@ impl Launch<'_> {
     }
 }
 
-/// Has a command preload the library, which does what other variables of its environment say.
-///
-/// # Errors
-/// If there is no library, or the dynamic linker cannot load it by its path.
 /// Returns globs as the library takes them.
 pub(crate) fn list_of(globs: &[String]) -> Result<String, RecordError> {
     if let Some(glob) = globs.iter().find(|glob| glob.contains(':')) {
@@ -156,6 +152,10 @@ pub(crate) fn list_of(globs: &[String]) -> Result<String, RecordError> {
     }
 }
 
+/// Has a command preload the library, which does what other variables of its environment say.
+///
+/// # Errors
+/// If there is no library, or the dynamic linker cannot load it by its path.
 pub(crate) fn preload_into(command: &mut Command) -> Result<(), RecordError> {
     preload(command, &library()?);
     Ok(())

@@ -42,7 +42,7 @@ pub fn is_draft(name: &OsStr) -> bool {
 /// Discards an unfinished container if nobody makes it any more. One with logs, or with bytes in its marker, is none, whoever gave it the name.
 pub fn discard_draft(parent: &Directory, name: &OsStr) {
     let Ok(directory) = parent.child_not_mounted(name) else { return };
-    let (is_own, names) = (directory.require_own().is_ok(), directory.names().unwrap_or_default());
+    let (is_own, Ok(names)) = (directory.require_own().is_ok(), directory.names()) else { return };
     // What a file has in it before the container has its name.
     let begins_with = |name: &OsString| match name.to_str() {
         Some(STATE) => PAGE_BYTES,

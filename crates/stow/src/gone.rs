@@ -140,7 +140,11 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
 /// Waits until nobody else discards what is there, but not for long: others may lock it.
 fn turn_at(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = Directory::open(path).ok()?;
+    let (above, name) = split(path).ok()?;
+    let directory = Directory::open(above).ok()?.child_not_mounted(name).ok()?;
+    if !is_removed(&directory, name) {
+        return None;
+    }
     let turn = openat(&directory, c".", flags, Mode::empty()).ok()?;
     take_within(TURN_MAX, &turn, Hold::Alone).ok().map(|()| turn)
 }

@@ -165,3 +165,66 @@ print([os.wait()[1] for process in range(4)], os.listdir('.'))"
         assert!(stowed.storage.targets.iter().map(logs).max() <= Some(1), "{size}");
     }
 }
+
+/// As when all processes of a program publish the same file.
+#[test]
+fn of_several_who_rename_one_file_one_does() {
+    for size in [10, 20000] {
+        let script = format!(
+            "
+import os
+done = 0
+for turn in range(150):
+    open('t', 'w').write('old')
+    open('x', 'w').write('new'.ljust({size}))
+    children = []
+    for process in range(3):
+        child = os.fork()
+        if child:
+            children.append(child)
+            continue
+        try: os.rename('x', 't')
+        except FileNotFoundError: os._exit(1)
+        os._exit(0)
+    ended = sorted(os.waitpid(child, 0)[1] >> 8 for child in children)
+    assert ended == [0, 1, 1], ended
+    assert open('t').read(3) == 'new' and os.listdir('.') == ['t'], turn
+    done += 1
+os.unlink('t')
+print(done)"
+        );
+        let stowed = Stowed::new();
+        assert_eq!(stowed.python(&script), "150\n");
+        assert_eq!(stowed.names(), Vec::<String>::new());
+    }
+}
+
+/// As when all processes of a program remove the same file.
+#[test]
+fn of_several_who_remove_one_file_one_does_and_nothing_is_left() {
+    for size in [10, 20000] {
+        let script = format!(
+            "
+import os
+for turn in range(150):
+    open('t', 'w').write('x' * {size})
+    children = []
+    for process in range(3):
+        child = os.fork()
+        if child:
+            children.append(child)
+            continue
+        try: os.unlink('t')
+        except FileNotFoundError: os._exit(1)
+        os._exit(0)
+    ended = sorted(os.waitpid(child, 0)[1] >> 8 for child in children)
+    assert ended == [0, 1, 1], ended
+print('done')"
+        );
+        let stowed = Stowed::new();
+        assert_eq!(stowed.python(&script), "done\n");
+        assert_eq!(stowed.names(), Vec::<String>::new());
+        let logs = |target: &PathBuf| fs::read_dir(target).unwrap().count();
+        assert_eq!(stowed.storage.targets.iter().map(logs).sum::<usize>(), 0, "{size}");
+    }
+}

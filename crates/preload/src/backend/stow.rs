@@ -149,15 +149,16 @@ impl Backend for Stow {
     fn closed(&self) {
         if registry::has_work() {
             serving(|serving| {
-                let left = registry::take_left(serving);
-                for entry in left.closed {
-                    if let Some(path) = entry.hold(serving).gone_to() {
+                for left in registry::take_left(serving) {
+                    let gone = left.entry.hold(serving).gone_to();
+                    // With what it may still have open of the anchor.
+                    drop(left.entry);
+                    if let Some(path) = gone {
                         naming::discard(&path);
+                    } else if let Some((path, key)) = left.program {
+                        // What others still write stays a container, until it is executed.
+                        let _ = plain::make_plain(&path, key, plain::is_program);
                     }
-                }
-                for (path, key) in left.programs {
-                    // What others still write stays a container, until it is executed.
-                    let _ = plain::make_plain(&path, key, plain::is_program);
                 }
                 None
             });
@@ -225,13 +226,7 @@ fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
         // While this waited, another thread may have given the number to another file.
         if held.has(fd) || registry::is_of(fd, entry.key) {
             held.note(fd);
-            return match on_held(&mut held, fd, facts, request) {
-                // The program has as many files open as it may, and the container needs further ones.
-                Some(Err(libc::EMFILE)) => {
-                    moved::with_more(|| on_held(&mut held, fd, facts, request))
-                }
-                answer => answer,
-            };
+            return on_held(&mut held, fd, facts, request);
         }
     }
 }

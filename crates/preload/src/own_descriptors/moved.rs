@@ -3,7 +3,7 @@
 //! They lie above the number that the program may open up to, where the system allows that: then they take nothing from it, and it cannot name them.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -17,6 +17,9 @@ const ABOVE_LIMIT: u64 = 32 << 10;
 const HIGHEST_START: u64 = 60 << 10;
 /// How far below the limit they begin where they cannot be above it.
 const BELOW_LIMIT: u64 = 256;
+
+/// Whether a thread has raised the limit for a moment.
+static IS_RAISED: AtomicBool = AtomicBool::new(false);
 
 /// A bit for each number that is one of these.
 static MOVED: [AtomicU64; NUMBERS / 64] = [const { AtomicU64::new(0) }; NUMBERS / 64];
@@ -34,20 +37,6 @@ pub fn out_of_sight(fd: OwnedFd) -> OwnedFd {
     copy
 }
 
-/// Does something for which the program leaves no number free: one more is there for a moment, where the system allows that.
-pub fn with_more<T>(work: impl FnOnce() -> T) -> T {
-    let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(u64::MAX);
-    let raised = limit.current.map(|it| it.saturating_add(ABOVE_LIMIT).min(most));
-    let raised = Rlimit { current: raised, maximum: limit.maximum };
-    let is_raised = raised != limit && setrlimit(Resource::Nofile, raised).is_ok();
-    let done = work();
-    if is_raised {
-        let _ = setrlimit(Resource::Nofile, limit);
-    }
-    done
-}
-
 fn above_limit(fd: &OwnedFd, limit: &Rlimit) -> Result<OwnedFd, Errno> {
     let (Some(current), most) = (limit.current, limit.maximum.unwrap_or(u64::MAX)) else {
         return Err(Errno::MFILE);
@@ -56,10 +45,23 @@ fn above_limit(fd: &OwnedFd, limit: &Rlimit) -> Result<OwnedFd, Errno> {
     if current > HIGHEST_START || raised < current.saturating_add(BELOW_LIMIT) {
         return Err(Errno::MFILE);
     }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum })?;
-    let copy = fcntl_dupfd_cloexec(fd, current as RawFd);
-    // As it was: the limit is only asked for when a number is given.
-    setrlimit(Resource::Nofile, Rlimit { current: limit.current, maximum: limit.maximum })?;
+    // Nobody waits here: a handler may have interrupted whoever is at it.
+    if IS_RAISED.swap(true, Ordering::Acquire) {
+        return Err(Errno::MFILE);
+    }
+    let as_it_was = getrlimit(Resource::Nofile);
+    let raise = Rlimit { current: Some(raised), maximum: limit.maximum };
+    let copy = match as_it_was == *limit {
+        true => setrlimit(Resource::Nofile, raise).and_then(|()| {
+            let copy = fcntl_dupfd_cloexec(fd, current as RawFd);
+            // As it was: the limit is only asked for when a number is given.
+            setrlimit(Resource::Nofile, as_it_was)?;
+            copy
+        }),
+        // Another thread had raised it when it was looked at.
+        false => Err(Errno::MFILE),
+    };
+    IS_RAISED.store(false, Ordering::Release);
     copy
 }
 
@@ -102,6 +104,8 @@ pub fn forget(fd: c_int) {
 
 /// Closes all of them: they are another process's, of which this one was forked.
 pub fn close_inherited() {
+    // By a thread that is not here.
+    IS_RAISED.store(false, Ordering::Release);
     let mut next = 0;
     while let Some(number) = first_within(next, u32::MAX) {
         forget(number as c_int);

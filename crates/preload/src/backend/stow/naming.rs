@@ -4,23 +4,23 @@
 //! What a kill leaves is discarded when its directory is removed or the next `plimsoll stow run` ends.
 
 use core::ffi::c_int;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
     Target, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, is_gone_name,
-    mark_gone, move_gone_up,
+    mark_gone, move_gone_up, unmark_left,
 };
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::entry::Key;
 use super::found::Found;
 use super::names::NamedAt;
-use super::renaming::rename_aside;
+use super::renaming::{rename_aside, rename_to_free};
 use super::{Outcome, number, registry, settings};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
@@ -109,10 +109,19 @@ fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
     let container = found.directory();
     mark_gone(container, true).map_err(number)?;
     let (directory, name) = (&held.directory, held.name.as_c_str());
+    let is_named = || held.at().is_ok_and(|it| it.facts().is_ok_and(|it| is_same(&it)));
     rename_aside(directory, name, gone).map_err(|it| {
-        let _ = mark_gone(container, false);
+        // Another one may have removed it: then the mark is theirs.
+        let _ = unmark_left(container, is_named);
         number(it)
     })?;
+    let moved = statat(directory, gone, AtFlags::SYMLINK_NOFOLLOW);
+    if !moved.is_ok_and(|it| is_same(&it)) {
+        // Somebody gave the name to another file in that moment, which gets it back.
+        let gone = CString::new(gone).map_err(|_| libc::EINVAL)?;
+        let _ = rename_to_free((directory, gone.as_c_str()), (directory, name));
+        return Err(libc::ENOENT);
+    }
     mark_again(container)
 }
 

@@ -18,7 +18,7 @@ use super::{names, number, places, settings};
 use crate::backend::Answer;
 use crate::lock::Lock;
 use crate::sys;
-use crate::thread::Serving;
+use crate::thread::{self, Serving};
 
 struct Registry {
     lock: Lock,
@@ -32,7 +32,7 @@ unsafe impl Sync for Registry {}
 #[derive(Default)]
 struct Content {
     entries: Vec<Arc<Entry>>,
-    left: Left,
+    left: Vec<Left>,
     crew: Option<Arc<Crew>>,
 }
 
@@ -44,13 +44,14 @@ impl Content {
     }
 }
 
-/// Containers of which this process is closing its last descriptor, and with which there is something to do then.
-#[derive(Default)]
+/// A container of which a thread is closing this process's last descriptor, and with which there may be something to do then.
 pub struct Left {
-    /// They may have been removed while they were open. Asked only once they are closed: who removes one leaves it to whoever has it open.
-    pub closed: Vec<Arc<Entry>>,
-    /// They were written as programs.
-    pub programs: Vec<(PathBuf, Key)>,
+    /// Which thread: to others it may still be open.
+    by: usize,
+    /// It may have been removed while it was open. Asked only once it is closed: who removes one leaves it to whoever has it open.
+    pub entry: Arc<Entry>,
+    /// Where it is, and what it is known by, if it was written as a program.
+    pub program: Option<(PathBuf, Key)>,
 }
 
 static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
@@ -199,14 +200,14 @@ fn close_held(
     }
     remove(serving, entry.key);
     let closed = held.close();
-    leave(serving, |left| left.closed.push(entry.clone()));
-    if held.is_program
-        && closed.is_ok()
-        && !held.is_gone()
-        && let Some(path) = held.path()
-    {
-        leave(serving, |left| left.programs.push((path, entry.key)));
-    }
+    let is_program = held.is_program && closed.is_ok();
+    let path = if is_program { held.path() } else { None };
+    let program = path.map(|path| (path, entry.key));
+    let left = Left { by: thread::current().addr(), entry: entry.clone(), program };
+    with(serving, |content| {
+        content.left.push(left);
+        LEFT.store(1, Ordering::Relaxed);
+    });
     closed.err().map(Err)
 }
 
@@ -215,20 +216,21 @@ fn can_write(fd: c_int) -> bool {
     flags.is_some_and(|it| it & OFlags::ACCMODE != OFlags::RDONLY)
 }
 
-fn leave(serving: &Serving, note: impl FnOnce(&mut Left)) {
-    with(serving, |content| note(&mut content.left));
-    LEFT.store(1, Ordering::Relaxed);
-}
-
 /// Returns whether there is something to do with containers that this process has closed.
 pub fn has_work() -> bool {
     LEFT.load(Ordering::Relaxed) != 0
 }
 
-/// Returns these containers.
-pub fn take_left(serving: &Serving) -> Left {
-    LEFT.store(0, Ordering::Relaxed);
-    with(serving, |content| core::mem::take(&mut content.left))
+/// Returns those that this thread has closed.
+pub fn take_left(serving: &Serving) -> Vec<Left> {
+    let own = thread::current().addr();
+    with(serving, |content| {
+        let (taken, others): (Vec<Left>, Vec<Left>) =
+            core::mem::take(&mut content.left).into_iter().partition(|it| it.by == own);
+        content.left = others;
+        LEFT.store(u32::from(!content.left.is_empty()), Ordering::Relaxed);
+        taken
+    })
 }
 
 /// Ends what this process writes, everywhere. Whatever is used afterwards begins anew.

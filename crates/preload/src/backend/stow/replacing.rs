@@ -33,7 +33,12 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     for _ in 0..TRIES {
         let source = if is_from_below { from.container_now() } else { None };
         let replaced = if is_to_below { to.container_now() } else { None };
-        let done = rename_once(serving, (&from, source), (&to, replaced), (is_to_below, flags));
+        let done = rename_once(
+            serving,
+            (&from, source),
+            (&to, replaced),
+            (is_from_below, is_to_below, flags),
+        );
         if let Done(answer) = done {
             return answer;
         }
@@ -43,6 +48,9 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
 
 /// How often others may give the names to other files while they are looked at.
 const TRIES: usize = 64;
+
+/// limits.h, NAME_MAX
+const NAME_BYTES: usize = 255;
 
 /// How an attempt ends.
 enum Ended {
@@ -56,7 +64,7 @@ fn rename_once(
     serving: &Serving,
     (from, source): Named<'_, '_>,
     (to, replaced): Named<'_, '_>,
-    (is_to_below, flags): (bool, u32),
+    (is_from_below, is_to_below, flags): (bool, bool, u32),
 ) -> Ended {
     if source.is_none() && replaced.is_none() {
         return Done(if is_to_below { directory_over(from, to, flags) } else { None });
@@ -78,10 +86,15 @@ fn rename_once(
         // As between two file systems: programs copy then.
         return Done(Some(Err(libc::EXDEV)));
     }
+    if source.is_none() && flags.contains(RenameFlags::EXCHANGE) && !is_from_below {
+        return Done(Some(Err(libc::EXDEV)));
+    }
     if let (Some(source), Some(replaced)) = (&source, &replaced)
         && source.key() == replaced.key()
     {
-        return Done(Some(Ok(0)));
+        // One name, or it got the other one just now.
+        let has = |at: &NamedAt<'_>| at.facts().is_ok_and(|it| Key::of(&it) == source.itself);
+        return if has(from) && has(to) { Done(Some(Ok(0))) } else { Changed };
     }
     match rename_held(serving, (from, source), (to, replaced), flags) {
         Ok(Some(done)) => Done(Some(Ok(done))),
@@ -154,6 +167,16 @@ fn rename_held(
     if flags.contains(RenameFlags::NOREPLACE) {
         return Err(libc::EEXIST);
     }
+    // Before anything is done: what is replaced must be given up by its owner, and the other one must be able to come there.
+    let is_others =
+        |it: &Found| fstat(it.directory()).map_or(true, |it| it.st_uid != acting_user());
+    if acting_user() != 0 && replaced.as_ref().is_some_and(is_others) {
+        return Err(libc::EPERM);
+    }
+    if fstat(from.directory).map_err(number)?.st_dev != fstat(to.directory).map_err(number)?.st_dev
+    {
+        return Err(libc::EXDEV);
+    }
     match can_be_exchanged(&from, &to, replaced.as_ref()) {
         true => by_exchange(serving, (&from, source), (&to, replaced)),
         false => by_steps(serving, (&from, source), (&to, replaced)),
@@ -191,13 +214,17 @@ fn is_safe(at: &NamedAt<'_>, above: &Stat) -> bool {
 
 /// Keeps all others from what is about to be replaced, which they could not come to anyway; returns whether that was possible.
 fn is_closed(at: &NamedAt<'_>, replaced: Option<&Found>) -> bool {
+    const OTHERS: u32 = 0o077;
+    let private = |it: &Stat| Mode::from_raw_mode(it.st_mode & 0o7777 & !OTHERS);
     match replaced {
-        Some(found) => chmodat(found.directory(), c".", Mode::RWXU, AtFlags::empty()).is_ok(),
+        Some(found) => fstat(found.directory()).is_ok_and(|it| {
+            chmodat(found.directory(), c".", private(&it), AtFlags::empty()).is_ok()
+        }),
         // The other names of a plain file show it, too.
         None => at.facts().is_ok_and(|it| {
             it.st_nlink == 1
                 && FileType::from_raw_mode(it.st_mode) == FileType::RegularFile
-                && chmodat(at.directory, at.path, Mode::RUSR | Mode::WUSR, AtFlags::empty()).is_ok()
+                && chmodat(at.directory, at.path, private(&it), AtFlags::empty()).is_ok()
         }),
     }
 }
@@ -207,8 +234,36 @@ fn by_exchange(
     (from, source): Named<'_, '_>,
     (to, replaced): Named<'_, '_>,
 ) -> Result<Option<usize>, c_int> {
+    // Of several who rename the same file one does, and nobody finds what is replaced under its name. By this one it is given back if this process is killed.
+    let aside = aside_of(from)?;
+    if aside.count_bytes() > NAME_BYTES {
+        return exchanged(serving, (from, source), (to, replaced));
+    }
+    let claimed = NamedAt { directory: from.directory, path: &aside };
+    rename_aside(from.directory, from.path, claimed.path).map_err(number)?;
+    let lies_there = |it: &Found| claimed.facts().is_ok_and(|facts| it.itself == Key::of(&facts));
+    // Another one has taken its place since it was looked at.
+    let is_other = match &source {
+        Some(source) => !lies_there(source),
+        None => claimed.container_now().is_some(),
+    };
+    let done = match is_other {
+        true => Ok(None),
+        false => exchanged(serving, (&claimed, source), (to, replaced)),
+    };
+    if !matches!(done, Ok(Some(_))) {
+        let _ = rename_to_free((claimed.directory, claimed.path), (from.directory, from.path));
+    }
+    done
+}
+
+fn exchanged(
+    serving: &Serving,
+    (from, source): Named<'_, '_>,
+    (to, replaced): Named<'_, '_>,
+) -> Result<Option<usize>, c_int> {
     match exchange(from, to) {
-        Err(libc::ENOENT) if to.facts().is_err() && from.facts().is_ok() => return Ok(None),
+        Err(libc::ENOENT) => return Ok(None),
         exchanged => exchanged?,
     }
     // Another one may have taken the place of what was looked at: what is here now is what was replaced.
@@ -233,8 +288,14 @@ fn by_exchange(
             Err(libc::EISDIR)
         }
         // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.
-        None => opening::unlink_plain(from).map(|()| Some(0)).map_err(number),
+        None => plain_discarded(from),
     }
+}
+
+/// Returns a name under which a file makes room for another one, or waits to take its place.
+fn aside_of(at: &NamedAt<'_>) -> Result<CString, c_int> {
+    let aside = aside_name(OsStr::from_bytes(at.path.to_bytes())).map_err(|_| libc::EIO)?;
+    CString::new(aside.into_vec()).map_err(|_| libc::EINVAL)
 }
 
 /// Removes what was replaced. Once the other one has its name nothing is reported of a name that somebody else has taken away.
@@ -245,14 +306,21 @@ fn discarded(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Result<Optio
     }
 }
 
+/// Does the same with what was a plain file.
+fn plain_discarded(at: &NamedAt<'_>) -> Result<Option<usize>, c_int> {
+    match opening::unlink_plain(at) {
+        Ok(()) | Err(Errno::NOENT) => Ok(Some(0)),
+        Err(errno) => Err(number(errno)),
+    }
+}
+
 fn by_steps(
     serving: &Serving,
     (from, source): Named<'_, '_>,
     (to, replaced): Named<'_, '_>,
 ) -> Result<Option<usize>, c_int> {
     // By its name it is given back if this process is killed.
-    let aside = aside_name(OsStr::from_bytes(to.path.to_bytes())).map_err(|_| libc::EIO)?;
-    let aside = CString::new(aside.into_vec()).map_err(|_| libc::EINVAL)?;
+    let aside = aside_of(to)?;
     let aside = NamedAt { directory: to.directory, path: &aside };
     match rename_aside(to.directory, to.path, aside.path) {
         Err(Errno::NOENT) => return Ok(None),
@@ -269,12 +337,12 @@ fn by_steps(
         }
         return match replaced {
             Some(found) => discarded(serving, &aside, &found).map(|_| None),
-            None => opening::unlink_plain(&aside).map(|()| None).map_err(number),
+            None => plain_discarded(&aside).map(|_| None),
         };
     }
     match replaced {
         Some(found) => discarded(serving, &aside, &found),
-        None => opening::unlink_plain(&aside).map(|()| Some(0)).map_err(number),
+        None => plain_discarded(&aside),
     }
 }
 
