@@ -6,8 +6,9 @@ use std::sync::Arc;
 use plimsoll_stow::{Container, Placement, Target, Writer};
 
 use super::Stowed;
+use crate::support::attacker::{ATTACKER, Attacker};
 use crate::support::command::{Outcome, binary};
-use crate::support::recording::library;
+use crate::support::recording::{library, python};
 
 #[test]
 fn what_cannot_be_done_has_the_right_error() {
@@ -225,4 +226,43 @@ for file in files: assert os.write(file, b'x' * 40000) == 40000
 for file in files: assert os.pread(file, 50000, 0) == b'x' * 40000
 print(resource.getrlimit(resource.RLIMIT_NOFILE))";
     assert_eq!(Stowed::new().python(script), "(1024, 20000)\n");
+}
+
+#[test]
+fn a_program_without_any_descriptor_left_is_told_so() {
+    let script = "
+import os, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+files = []
+try:
+    while True: files.append(os.open(f'f{len(files)}', os.O_CREAT | os.O_RDWR))
+except OSError: pass
+for file in files:
+    try: os.write(file, b'x' * 40000)
+    except OSError as error:
+        print(error.strerror)
+        break";
+    assert_eq!(Stowed::new().python(script), "Too many open files\n");
+}
+
+/// The logs are the former user's.
+#[test]
+fn a_program_that_gives_up_root_cannot_use_what_it_has_open() {
+    if !Attacker::can_be_had() {
+        return;
+    }
+    let script = format!(
+        "
+import errno, os
+f = os.open('f', os.O_CREAT | os.O_RDWR)
+os.write(f, b'x' * 100000)
+os.fsync(f)
+os.setuid({ATTACKER})
+for attempt in [lambda: os.fsync(f), lambda: os.pread(f, 10, 0)]:
+    try: print('done', attempt())
+    except OSError as error: assert error.errno in [errno.EACCES, errno.EIO], error"
+    );
+    let outcome = Stowed::new().run(&[python(), "-c", &script]);
+    let told = (outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str());
+    assert_eq!(told, (Some(0), "", ""));
 }

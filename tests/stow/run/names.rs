@@ -166,28 +166,34 @@ print([os.wait()[1] for process in range(4)], os.listdir('.'))"
     }
 }
 
-/// As when all processes of a program publish the same file.
-#[test]
-fn of_several_who_rename_one_file_one_does() {
-    for size in [10, 20000] {
-        let script = format!(
-            "
+/// Has three processes do the same at once, which one of them can.
+const ONE_OF_THREE: &str = "
 import os
-done = 0
-for turn in range(150):
-    open('t', 'w').write('old')
-    open('x', 'w').write('new'.ljust({size}))
+def one_of_three(act):
     children = []
     for process in range(3):
         child = os.fork()
         if child:
             children.append(child)
             continue
-        try: os.rename('x', 't')
+        try: act()
         except FileNotFoundError: os._exit(1)
         os._exit(0)
     ended = sorted(os.waitpid(child, 0)[1] >> 8 for child in children)
     assert ended == [0, 1, 1], ended
+";
+
+/// As when all processes of a program publish the same file.
+#[test]
+fn of_several_who_rename_one_file_one_does() {
+    for size in [10, 20000] {
+        let script = format!(
+            "{ONE_OF_THREE}
+done = 0
+for turn in range(150):
+    open('t', 'w').write('old')
+    open('x', 'w').write('new'.ljust({size}))
+    one_of_three(lambda: os.rename('x', 't'))
     assert open('t').read(3) == 'new' and os.listdir('.') == ['t'], turn
     done += 1
 os.unlink('t')
@@ -204,21 +210,10 @@ print(done)"
 fn of_several_who_remove_one_file_one_does_and_nothing_is_left() {
     for size in [10, 20000] {
         let script = format!(
-            "
-import os
+            "{ONE_OF_THREE}
 for turn in range(150):
     open('t', 'w').write('x' * {size})
-    children = []
-    for process in range(3):
-        child = os.fork()
-        if child:
-            children.append(child)
-            continue
-        try: os.unlink('t')
-        except FileNotFoundError: os._exit(1)
-        os._exit(0)
-    ended = sorted(os.waitpid(child, 0)[1] >> 8 for child in children)
-    assert ended == [0, 1, 1], ended
+    one_of_three(lambda: os.unlink('t'))
 print('done')"
         );
         let stowed = Stowed::new();

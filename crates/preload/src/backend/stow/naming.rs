@@ -140,7 +140,7 @@ pub struct HeldName {
 }
 
 /// limits.h, NAME_MAX
-const NAME_BYTES: usize = 255;
+pub const NAME_BYTES: usize = 255;
 
 impl HeldName {
     /// Holds the directory of a name.

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
-use super::naming::{HeldName, make_empty, remove, targets, whole_path};
+use super::naming::{HeldName, NAME_BYTES, make_empty, remove, targets, whole_path};
 use super::renaming::{exchange, rename_aside, rename_to_free};
 use super::{Outcome, names, number, opening};
 use crate::backend::{Answer, Name};
@@ -48,9 +48,6 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
 
 /// How often others may give the names to other files while they are looked at.
 const TRIES: usize = 64;
-
-/// limits.h, NAME_MAX
-const NAME_BYTES: usize = 255;
 
 /// How an attempt ends.
 enum Ended {
@@ -93,8 +90,7 @@ fn rename_once(
         && source.key() == replaced.key()
     {
         // One name, or it got the other one just now.
-        let has = |at: &NamedAt<'_>| at.facts().is_ok_and(|it| Key::of(&it) == source.itself);
-        return if has(from) && has(to) { Done(Some(Ok(0))) } else { Changed };
+        return if has(from, source) && has(to, source) { Done(Some(Ok(0))) } else { Changed };
     }
     match rename_held(serving, (from, source), (to, replaced), flags) {
         Ok(Some(done)) => Done(Some(Ok(done))),
@@ -241,10 +237,9 @@ fn by_exchange(
     }
     let claimed = NamedAt { directory: from.directory, path: &aside };
     rename_aside(from.directory, from.path, claimed.path).map_err(number)?;
-    let lies_there = |it: &Found| claimed.facts().is_ok_and(|facts| it.itself == Key::of(&facts));
     // Another one has taken its place since it was looked at.
     let is_other = match &source {
-        Some(source) => !lies_there(source),
+        Some(source) => !has(&claimed, source),
         None => claimed.container_now().is_some(),
     };
     let done = match is_other {
@@ -268,8 +263,7 @@ fn exchanged(
     }
     // Another one may have taken the place of what was looked at: what is here now is what was replaced.
     let Ok(left) = from.facts() else { return Ok(Some(0)) };
-    let replaced = replaced.filter(|it| it.itself == Key::of(&left));
-    let replaced = replaced.or_else(|| from.container_now());
+    let replaced = replaced.filter(|it| has(from, it)).or_else(|| from.container_now());
     if let Some(source) = &source {
         note_home(to);
         // A copy that takes the place of its original has the logs then, or leaves it where it was: they would go with the original.
@@ -280,16 +274,17 @@ fn exchanged(
             return Err(errno);
         }
     }
-    match replaced {
-        Some(found) => discarded(serving, from, &found),
+    if replaced.is_none() && is_directory(&left) {
         // Somebody has put a directory there, which nothing can replace.
-        None if is_directory(&left) => {
-            exchange(from, to)?;
-            Err(libc::EISDIR)
-        }
-        // Whatever somebody has put there meanwhile, it is what was replaced: another's link must not stay in its place.
-        None => plain_discarded(from),
+        exchange(from, to)?;
+        return Err(libc::EISDIR);
     }
+    discarded(serving, from, replaced)
+}
+
+/// Returns whether a name is that of a container.
+fn has(at: &NamedAt<'_>, container: &Found) -> bool {
+    at.facts().is_ok_and(|it| Key::of(&it) == container.itself)
 }
 
 /// Returns a name under which a file makes room for another one, or waits to take its place.
@@ -298,19 +293,20 @@ fn aside_of(at: &NamedAt<'_>) -> Result<CString, c_int> {
     CString::new(aside.into_vec()).map_err(|_| libc::EINVAL)
 }
 
-/// Removes what was replaced. Once the other one has its name nothing is reported of a name that somebody else has taken away.
-fn discarded(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Result<Option<usize>, c_int> {
-    match remove(serving, at, found) {
+/// Removes what was replaced: a container, or whatever somebody has put there meanwhile, as another's link must not stay in its place. Once the other one has its name, nothing
+/// is reported of a name that somebody else has taken away.
+fn discarded(
+    serving: &Serving,
+    at: &NamedAt<'_>,
+    replaced: Option<Found>,
+) -> Result<Option<usize>, c_int> {
+    let removed = match replaced {
+        Some(found) => remove(serving, at, &found),
+        None => opening::unlink_plain(at).map(|()| 0).map_err(number),
+    };
+    match removed {
         Err(libc::ENOENT) => Ok(Some(0)),
         removed => removed.map(Some),
-    }
-}
-
-/// Does the same with what was a plain file.
-fn plain_discarded(at: &NamedAt<'_>) -> Result<Option<usize>, c_int> {
-    match opening::unlink_plain(at) {
-        Ok(()) | Err(Errno::NOENT) => Ok(Some(0)),
-        Err(errno) => Err(number(errno)),
     }
 }
 
@@ -327,22 +323,16 @@ fn by_steps(
         made_room => made_room.map_err(number)?,
     }
     // Of no container, if somebody has given the name to another file meanwhile.
-    let lies_aside = |it: &Found| aside.facts().is_ok_and(|facts| it.itself == Key::of(&facts));
-    let replaced = replaced.filter(lies_aside).or_else(|| aside.container_now());
-    if let Err(errno) = take(from, &source, to, &replaced, &aside) {
-        let given_back = rename_to_free((aside.directory, aside.path), (to.directory, to.path));
+    let replaced = replaced.filter(|it| has(&aside, it)).or_else(|| aside.container_now());
+    let Err(errno) = take(from, &source, to, &replaced, &aside) else {
+        return discarded(serving, &aside, replaced);
+    };
+    let given_back = rename_to_free((aside.directory, aside.path), (to.directory, to.path));
+    match errno {
         // Another one has the name: what made room for this one makes room for that.
-        if errno != libc::EEXIST || given_back.is_ok() {
-            return if errno == libc::EEXIST { Ok(None) } else { Err(errno) };
-        }
-        return match replaced {
-            Some(found) => discarded(serving, &aside, &found).map(|_| None),
-            None => plain_discarded(&aside).map(|_| None),
-        };
-    }
-    match replaced {
-        Some(found) => discarded(serving, &aside, &found),
-        None => plain_discarded(&aside),
+        libc::EEXIST if given_back.is_err() => discarded(serving, &aside, replaced).map(|_| None),
+        libc::EEXIST => Ok(None),
+        errno => Err(errno),
     }
 }
 
