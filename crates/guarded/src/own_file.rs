@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags, fstat, statx};
 use rustix::io::Errno;
 
 use crate::directory::checked;
-use crate::{Directory, Refusal};
+use crate::{Directory, Refusal, is_of_one_node};
 
 /// Some network file systems give a file that is renamed both names for a moment (GlusterFS), so that who finds two looks again.
 const LOOKS_MAX: u32 = 50;
@@ -22,24 +22,41 @@ impl Directory {
     /// # Errors
     /// If it is not.
     pub fn open_own_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
-        let name = checked(name.as_ref())?;
-        let file = self.open_file(name, flags)?;
+        let (file, mut names) = self.opened_own(name.as_ref(), flags)?;
+        // None is that of a file that was removed just now.
+        if names > 1 && !is_of_one_node(&file) {
+            for _ in 1..LOOKS_MAX {
+                std::thread::sleep(LOOK_AGAIN);
+                names = names_now(&file)?;
+                if names <= 1 {
+                    break;
+                }
+            }
+        }
+        with_one_name(file, names)
+    }
+
+    /// Does the same without waiting: who looks at many files, to which others may give further names, would wait for each.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn open_own_file_now(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
+        let (file, names) = self.opened_own(name.as_ref(), flags)?;
+        with_one_name(file, names)
+    }
+
+    /// Opens a regular file of this user's; returns how many names it has, too.
+    fn opened_own(&self, name: &OsStr, flags: OFlags) -> io::Result<(File, u64)> {
+        let file = self.open_file(checked(name)?, flags)?;
         let facts = fstat(&file)?;
         self.require_owner(&facts)?;
-        let mut looks = 1;
         #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
-        let mut names = u64::from(facts.st_nlink);
-        // None is that of a file that was removed just now.
-        while names > 1 {
-            if looks == LOOKS_MAX {
-                return Err(Refusal::SeveralNames { names }.into());
-            }
-            looks += 1;
-            std::thread::sleep(LOOK_AGAIN);
-            names = names_now(&file)?;
-        }
-        Ok(file)
+        Ok((file, u64::from(facts.st_nlink)))
     }
+}
+
+fn with_one_name(file: File, names: u64) -> io::Result<File> {
+    if names > 1 { Err(Refusal::SeveralNames { names }.into()) } else { Ok(file) }
 }
 
 /// Returns how many names a file has, as the server knows and not what is remembered here.
@@ -50,5 +67,28 @@ fn names_now(file: &File) -> io::Result<u64> {
         #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
         Err(Errno::NOSYS) => Ok(fstat(file)?.st_nlink.into()),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refusal::refused;
+
+    #[test]
+    fn what_has_two_names_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        std::fs::write(folder.path().join("one"), "").unwrap();
+        let is_opened = || {
+            let flags = OFlags::RDONLY;
+            let opened =
+                [directory.open_own_file("one", flags), directory.open_own_file_now("one", flags)];
+            opened.map(|it| it.map(drop))
+        };
+        assert!(is_opened().iter().all(Result::is_ok));
+        std::fs::hard_link(folder.path().join("one"), folder.path().join("two")).unwrap();
+        let refusals = is_opened().map(refused);
+        assert_eq!(refusals, [Refusal::SeveralNames { names: 2 }; 2]);
     }
 }
