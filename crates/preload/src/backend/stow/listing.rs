@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use libc::dirent64;
+use plimsoll_guarded::acting_user;
 
 use super::names::{HIDDEN_PREFIX, NamedAt};
 use super::settings;
@@ -11,7 +12,8 @@ use crate::descriptors;
 use crate::sys;
 use crate::text::{PATH_BYTES, Text};
 
-/// Shows a container as a regular file, and hides what is not one yet or any more.
+/// Shows a container as a regular file, and hides what is not one yet or any more, if it is this user's or root's: another user's file of such a name is like any other, and
+/// who does not see it cannot remove the directory.
 pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
     // SAFETY: the kernel has given it, with a zero behind its name.
     let (kind, name) = unsafe {
@@ -28,10 +30,10 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
     if !settings::get().is_some_and(|it| it.is_below(path.as_bytes())) {
         return !HIDDEN;
     }
-    if is_hidden {
+    let Some(directory) = sys::borrow(fd) else { return !HIDDEN };
+    if is_hidden && is_of_this_user(&NamedAt { directory, path: name }) {
         return HIDDEN;
     }
-    let Some(directory) = sys::borrow(fd) else { return !HIDDEN };
     if let Some(found) = (NamedAt { directory, path: name }).container(false) {
         // SAFETY: as above.
         unsafe {
@@ -40,4 +42,9 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
         }
     }
     !HIDDEN
+}
+
+/// Returns whether a file is this user's or root's, also one that is gone by now.
+fn is_of_this_user(at: &NamedAt<'_>) -> bool {
+    at.facts().map_or(true, |it| it.st_uid == 0 || it.st_uid == acting_user())
 }
