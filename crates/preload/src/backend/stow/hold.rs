@@ -68,12 +68,21 @@ fn any_place() -> u64 {
 /// what counts is that it belongs to this open file, which nobody else has.
 pub fn is_held_by(fd: c_int) -> Option<bool> {
     if let Some(place) = first_lock(fd, libc::F_GETLK, HOLDS, plimsoll_stow::HOLDS).ok()? {
-        let is_own = is_listed(fd) || first_lock(fd, libc::F_OFD_GETLK, place, 1) == Ok(None);
+        let is_own = is_listed(fd) || is_always_own(fd, place);
         // What keeps its locks elsewhere lists none here (FUSE): others' may lie before ours.
         let is_kept_here = sys::borrow(fd).is_some_and(is_of_one_node);
         return Some(is_own || !is_kept_here);
     }
     Some(false)
+}
+
+/// Returns whether a lock is in the way of the process and not of this open file, however often that is asked: another user may drop his between the two questions.
+fn is_always_own(fd: c_int, place: off_t) -> bool {
+    const QUESTIONS: usize = 16;
+    let found = |command| first_lock(fd, command, place, 1);
+    (0..QUESTIONS).all(|_| {
+        found(libc::F_OFD_GETLK) == Ok(None) && found(libc::F_GETLK).is_ok_and(|it| it.is_some())
+    })
 }
 
 /// Returns where a lock lies that looks like one of ours, in the way of this command; the process that asks has none itself, only its open files have.
@@ -95,7 +104,7 @@ fn first_lock(
     Ok(None)
 }
 
-/// Returns whether the kernel lists one of ours among the locks of this open file: proc_pid_fdinfo(5).
+/// Returns whether the kernel lists one of ours among the locks of this open file: proc_pid_fdinfo(5). Linux before 4.2 lists none.
 fn is_listed(fd: c_int) -> bool {
     let mut path = Text::<64>::new();
     path.push(b"/proc/self/fdinfo/");
@@ -261,5 +270,27 @@ mod tests {
         assert_eq!(is_held_by(others.as_raw_fd()), Some(true));
         take(own.as_raw_fd(), OFlags::WRONLY).unwrap();
         assert_eq!(is_held_by(own.as_raw_fd()), Some(true));
+    }
+    /// The attack: another user lays and drops a lock like ours on a plain file, again and again.
+    #[test]
+    fn a_lock_that_another_lays_and_drops_makes_it_no_anchor() {
+        use core::sync::atomic::AtomicBool;
+        use rustix::fd::AsRawFd;
+        let own = rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let others = std::fs::File::open(format!("/proc/self/fd/{}", own.as_raw_fd())).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    for kind in [libc::F_RDLCK, libc::F_UNLCK] {
+                        let mut lock = lock_at(kind, HOLDS + 5, 1);
+                        sys::control(others.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock).unwrap();
+                    }
+                }
+            });
+            let taken = (0..20_000).filter(|_| is_held_by(own.as_raw_fd()) != Some(false)).count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(taken, 0);
+        });
     }
 }
