@@ -20,6 +20,7 @@ mod read_again;
 mod recorded;
 mod shared;
 mod small;
+mod squatted;
 mod targets;
 mod window;
 

@@ -29,12 +29,12 @@ fn name_before(aside: &OsStr) -> Option<&OsStr> {
     rest.get(end + 1..).filter(|it| !it.is_empty()).map(OsStr::from_bytes)
 }
 
-/// Gives a file that made room its name back if nothing has that. A plain file whose place was taken is removed; who can give such a name to another file could remove that as well.
-/// Returns whether the name is that of such a file.
+/// Gives a file that made room its name back if nothing has that. A plain file whose place was taken by one of this user's is removed; who can give such a name to another file
+/// could remove that as well. Returns whether the name is that of such a file.
 pub(crate) fn give_back(directory: &Directory, aside: &OsStr) -> bool {
     let Some(name) = name_before(aside) else { return false };
-    let is_plain = directory.open_own_file(aside, OFlags::RDONLY | OFlags::NOFOLLOW).is_ok();
-    let has_name = match directory.kind_of(name) {
+    let is_plain = directory.open_own_file_now(aside, OFlags::RDONLY | OFlags::NOFOLLOW).is_ok();
+    let has_name = match directory.facts_of(name) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => match is_plain {
             true => directory.link(aside, name).is_ok(),
             false => {
@@ -43,7 +43,8 @@ pub(crate) fn give_back(directory: &Directory, aside: &OsStr) -> bool {
                 false
             }
         },
-        known => known.is_ok(),
+        // What others put there did not come in its place.
+        known => known.is_ok_and(|it| it.st_uid == acting_user()),
     };
     if is_plain && has_name {
         let _ = directory.remove_file(aside);

@@ -13,12 +13,10 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
 
 use plimsoll_guarded::{Directory, acting_user, random_hex};
-use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, chmodat, fstat, openat, renameat_with,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, chmodat, fstat, renameat_with,
 };
 use rustix::io::Errno;
 
@@ -26,7 +24,9 @@ use crate::aside::give_back;
 use crate::container::split;
 use crate::creation;
 use crate::first_sync::TornContainer;
-use crate::lock::{Hold, SMALL_LOCK, take_within};
+use crate::lock::SMALL_LOCK;
+use crate::turn::Turn;
+use crate::waiting::settle;
 use crate::{ANCHOR, Container, StowError, Target};
 
 /// What the names of removed containers begin with.
@@ -35,9 +35,6 @@ pub const GONE_PREFIX: &str = ".plimsoll-stow-gone-";
 pub const HOLDS_FROM: i64 = 1 << 62;
 /// How many there are.
 pub const HOLDS: i64 = 1 << 40;
-
-/// Longest wait for somebody who discards the same one.
-const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// The bit of its directory's mode by which the owner says that a container was removed. It needs no room, as on a full disk things are removed.
 const REMOVED: u32 = 0o1000;
@@ -138,15 +135,10 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
 }
 
 /// Waits until nobody else discards what is there, but not for long: others may lock it.
-fn turn_at(path: &Path) -> Option<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+fn turn_at(path: &Path) -> Option<Turn> {
     let (above, name) = split(path).ok()?;
     let directory = Directory::open(above).ok()?.child_not_mounted(name).ok()?;
-    if !is_removed(&directory, name) {
-        return None;
-    }
-    let turn = openat(&directory, c".", flags, Mode::empty()).ok()?;
-    take_within(TURN_MAX, &turn, Hold::Alone).ok().map(|()| turn)
+    if is_removed(&directory, name) { Turn::at(&directory) } else { None }
 }
 
 /// What had a marker once has nothing in it any more, but for the lock of somebody who found it removed.
@@ -176,7 +168,7 @@ fn discard_torn(path: &Path) {
 
 /// Removes a plain file that was to take a container's place and did not. Who can give such a name to another file could remove that as well.
 fn discard_draft(directory: &Directory, name: &OsStr) {
-    if directory.open_own_file(name, OFlags::RDONLY | OFlags::NOFOLLOW).is_ok() {
+    if directory.open_own_file_now(name, OFlags::RDONLY | OFlags::NOFOLLOW).is_ok() {
         let _ = directory.remove_file(name);
     }
 }
@@ -204,6 +196,8 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
             discard_gone(&directory.path().join(name), targets);
         } else if give_back(directory, &name) {
             // It made room for one that did not come.
+        } else if settle(directory, &name, targets) {
+            // It was to take the place of another one, or had to make room.
         } else if creation::is_draft(&name) {
             creation::discard_draft(directory, &name);
         } else if below

@@ -100,8 +100,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         except: &arguments.except,
     };
     let mut command = stowing.command()?;
-    if rank().unwrap_or(0) == 0 && !can_exchange_names(&held) {
-        // What made room for others, by programs that were killed then, is looked for by the one that is started again.
+    if rank().unwrap_or(0) == 0 {
+        // What was on its way to another name, of programs that were killed then, is looked for by the one that is started again.
         discard_all_gone(held.again()?, true, &found);
     }
     if rank().is_some() {
@@ -129,13 +129,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         Err(error) => Ok(program::not_started(program, &error)),
     }
-}
-
-/// File systems that exchange two names at once: ext4, XFS, Btrfs, tmpfs and F2FS (linux/magic.h). Lustre, NFS and GlusterFS do not.
-const EXCHANGING: [i64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
-
-fn can_exchange_names(directory: &Directory) -> bool {
-    rustix::fs::fstatfs(directory).is_ok_and(|it| EXCHANGING.contains(&it.f_type))
 }
 
 /// Reads what a small file has at most.

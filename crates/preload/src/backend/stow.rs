@@ -25,6 +25,7 @@ mod names;
 mod naming;
 mod opening;
 mod places;
+mod placing;
 mod plain;
 mod registry;
 mod renaming;

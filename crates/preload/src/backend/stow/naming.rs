@@ -3,15 +3,15 @@
 //! A container that is removed first gets a name that programs do not see; it is discarded once nobody has it open, by whoever closes it last.
 //! What a kill leaves is discarded when its directory is removed or the next `plimsoll stow run` ends.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
-    Target, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, is_gone_name,
-    mark_gone, move_gone_up, unmark_left,
+    Target, Turn, discard_all_gone, discard_gone, discard_small, gone_name, is_gone, is_gone_name,
+    mark_gone, move_gone_up, unmark_left, waiting_name,
 };
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat, unlinkat};
@@ -78,9 +78,20 @@ pub fn make_empty(at: &NamedAt<'_>) {
 
 /// Takes a container's name away, and the container itself if nobody has it open.
 pub fn remove(serving: &Serving, at: &NamedAt<'_>, found: &Found) -> Outcome {
+    remove_in_turn(serving, at, found, Turn::at(found.directory()))
+}
+
+/// Does so for whoever has the turn at it, which is given up once it has lost its name.
+pub fn remove_in_turn<Turns>(
+    serving: &Serving,
+    at: &NamedAt<'_>,
+    found: &Found,
+    turns: Turns,
+) -> Outcome {
     let held = HeldName::of(at)?;
     let gone = gone_name(found.directory()).map_err(|_| libc::EIO)?;
     hide(&held, found, &gone)?;
+    drop(turns);
     if let Some(entry) = registry::find(serving, found.key()) {
         let mut entry = entry.hold(serving);
         if entry.is_open() {
@@ -119,10 +130,30 @@ fn hide(held: &HeldName, found: &Found, gone: &str) -> Result<(), c_int> {
     if !moved.is_ok_and(|it| is_same(&it)) {
         // Somebody gave the name to another file in that moment, which gets it back.
         let gone = CString::new(gone).map_err(|_| libc::EINVAL)?;
-        let _ = rename_to_free((directory, gone.as_c_str()), (directory, name));
+        if rename_to_free((directory, gone.as_c_str()), (directory, name)).is_err() {
+            keep_hidden(directory, &gone, name);
+        }
+        // Unless another one has removed it: then the mark is theirs.
+        let _ = unmark_left(container, || !is_named_gone(found));
         return Err(libc::ENOENT);
     }
     mark_again(container)
+}
+
+/// Has a file whose name was taken while it had another one wait for it, instead of being taken for one that is gone.
+fn keep_hidden(directory: &OwnedFd, gone: &CStr, name: &CStr) {
+    let facts = statat(directory, gone, AtFlags::SYMLINK_NOFOLLOW);
+    let number = facts.map_or(0, |it| it.st_ino);
+    if let Ok(waiting) = waiting_name(OsStr::from_bytes(name.to_bytes()), number, 0) {
+        let _ = rename_aside(directory, gone, &waiting);
+    }
+}
+
+/// Returns whether a container has the name of a removed one.
+fn is_named_gone(found: &Found) -> bool {
+    let path = found.path();
+    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+    path.file_name().is_some_and(is_gone_name)
 }
 
 /// Marks a removed container that has its last name, if somebody took the mark for one that was left by a kill.
@@ -171,12 +202,9 @@ pub fn discard(path: &Path) {
 
 /// Does so with one that was removed meanwhile, if it has lost its name.
 pub fn discard_if_gone(found: &Found) {
-    if is_gone(found.directory()) == Ok(true) {
+    if is_gone(found.directory()) == Ok(true) && is_named_gone(found) {
         let path = found.path();
-        let path = Path::new(OsStr::from_bytes(path.as_bytes()));
-        if path.file_name().is_some_and(is_gone_name) {
-            discard(path);
-        }
+        discard(Path::new(OsStr::from_bytes(path.as_bytes())));
     }
 }
 
