@@ -21,6 +21,7 @@ mod recorded;
 mod shared;
 mod small;
 mod squatted;
+mod standing;
 mod targets;
 mod window;
 

@@ -127,7 +127,9 @@ pub use reader::{Reader, Stretch};
 pub use removal::Alone;
 pub use replacement::FLAT;
 pub use small::{SmallWriter, Stored, discard_small, size_in, told_by};
-pub use standing::{Standing, inherit, is_surely_original, renew, standing_of};
+pub use standing::{
+    Standing, inherit, is_read_from_its_own, is_surely_original, renew, standing_of,
+};
 pub use states::{LastStamps, StateCopy, States};
 pub use tally::Tally;
 pub use turn::Turn;

@@ -71,6 +71,15 @@ pub fn is_surely_original(container: &Container) -> Result<bool, StowError> {
     Ok(notes.are_all && notes.standing(container)? == Standing::Original)
 }
 
+/// Returns whether all its logs can be reached where they are read, and are its own: what is read of it is no other container's.
+///
+/// # Errors
+/// If the container cannot be looked at.
+pub fn is_read_from_its_own(container: &Container) -> Result<bool, StowError> {
+    let notes = Notes::where_read(container)?;
+    Ok(notes.are_all && notes.standing(container)? == Standing::Original)
+}
+
 /// Notes beside the logs of a container where it is now. Logs that are not noted to be its own stay what they are.
 ///
 /// # Errors
@@ -148,12 +157,20 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Looks also where they are read if they can be changed.
-    fn everywhere(container: &Container) -> Result<Self, StowError> {
-        let mut notes = Self::where_changed(container)?;
+    /// Looks where they are read.
+    fn where_read(container: &Container) -> Result<Self, StowError> {
+        let mut notes = Notes { told: Vec::new(), are_all: true };
         for listed in container.logs()? {
             notes.add(container.note_beside(&listed));
         }
+        Ok(notes)
+    }
+
+    /// Looks also where they are read if they can be changed.
+    fn everywhere(container: &Container) -> Result<Self, StowError> {
+        let (mut notes, read) = (Self::where_changed(container)?, Self::where_read(container)?);
+        read.told.into_iter().for_each(|it| notes.add(Ok(it)));
+        notes.are_all &= read.are_all;
         Ok(notes)
     }
 

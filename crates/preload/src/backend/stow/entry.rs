@@ -9,7 +9,7 @@ use std::sync::Arc;
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{
     ANCHOR, Container, Placement, Reader, SmallWriter, Stored, StowError, Writer, is_gone,
-    is_gone_name,
+    is_gone_name, is_read_from_its_own,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
@@ -73,6 +73,8 @@ pub struct Used {
     views: Views,
     /// When the time of the last change was noted.
     touched: Timespec,
+    /// What it holds is known to be its own.
+    is_own: bool,
     /// Whether this process has written the beginning of a program to it.
     pub is_program: bool,
 }
@@ -117,6 +119,7 @@ impl Entry {
             meetings: 0,
             views: Views::default(),
             touched: Timespec { tv_sec: 0, tv_nsec: 0 },
+            is_own: false,
             is_program: false,
         };
         Entry { key, lock: Lock::new(), used: UnsafeCell::new(used) }
@@ -280,6 +283,16 @@ impl Used {
     /// Returns whether there is nothing in the file, so that it need not be cut to nothing. Where something is missing, there may be.
     pub fn is_empty(&mut self) -> Result<bool, c_int> {
         Ok(self.reader()?.known_size().is_ok_and(|size| size == 0))
+    }
+
+    /// Returns whether its logs may be those of another container, which this one is a copy or a forgery of. That is asked until it is known that they are not.
+    pub fn may_be_anothers(&mut self) -> bool {
+        self.is_own = self.is_own
+            || self.writer.is_some()
+            || self.small.is_some()
+            || self.reader().is_ok_and(Reader::is_small)
+            || is_read_from_its_own(&self.container).unwrap_or(false);
+        !self.is_own
     }
 
     /// Makes durable what was published on this node.

@@ -25,7 +25,9 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Puts what a descriptor's file is where the program wants it.
 pub fn of_descriptor(entry: &mut Used, fd: c_int, facts: Stat, status: &Status) -> Outcome {
-    let untold = Untold { size: size_for(entry, status)?, is_gone: entry.is_gone() };
+    let size = size_for(entry, status)?;
+    let is_others = facts.st_mode & OTHERS != 0 && entry.may_be_anothers();
+    let untold = Untold { size, is_gone: entry.is_gone(), is_others };
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     match *status {
         Status::Plain { .. } => put_plain(facts, untold, status),
@@ -43,7 +45,19 @@ struct Untold {
     size: Option<u64>,
     /// Whether it has no name any more: the anchor keeps its own.
     is_gone: bool,
+    /// Whether what it holds may be another container's, whose file may be private: what programs copy has the rights that they are told.
+    is_others: bool,
 }
+
+impl Untold {
+    /// Returns the mode that is told.
+    fn mode(&self, mode: u32) -> u32 {
+        if self.is_others { mode & (libc::S_IFMT | OWNER) } else { mode }
+    }
+}
+
+const OWNER: u32 = 0o700;
+const OTHERS: u32 = 0o077;
 
 /// Does the same of the file that has a name. `None` where it is no container, and the kernel is to say what it is.
 pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
@@ -82,11 +96,16 @@ fn named(serving: &Serving, found: &Found, status: &Status, is_gone: bool) -> Ou
         None => found.told_size.or_else(|| size_in(found.directory())),
         Some(_) => None,
     };
-    let size = match small {
-        Some(size) => Some(size),
-        None => size_for(&mut used(serving, found)?.hold(serving), status)?,
+    let (size, is_others) = match small {
+        Some(size) => (Some(size), false),
+        None => {
+            let entry = used(serving, found)?;
+            let mut entry = entry.hold(serving);
+            let size = size_for(&mut entry, status)?;
+            (size, found.anchor.st_mode & OTHERS != 0 && entry.may_be_anothers())
+        }
     };
-    let untold = Untold { size, is_gone };
+    let untold = Untold { size, is_gone, is_others };
     match *status {
         Status::Plain { .. } => put_plain(found.anchor, untold, status),
         Status::Extended { flags, mask, .. } => {
@@ -129,6 +148,7 @@ fn put_plain(mut facts: Stat, untold: Untold, status: &Status) -> Outcome {
     if untold.is_gone {
         facts.st_nlink = 0;
     }
+    facts.st_mode = untold.mode(facts.st_mode);
     facts.st_size = size as i64;
     facts.st_blocks = size.div_ceil(BLOCK_BYTES) as i64;
     if to.is_null() {
@@ -141,6 +161,8 @@ fn put_plain(mut facts: Stat, untold: Untold, status: &Status) -> Outcome {
 
 fn put_extended(mut facts: rustix::fs::Statx, untold: Untold, status: &Status) -> Outcome {
     let Status::Extended { to, .. } = *status else { return Err(libc::EINVAL) };
+    // Of 16 bits.
+    facts.stx_mode = untold.mode(facts.stx_mode.into()) as u16;
     facts.stx_size = untold.size.unwrap_or_default();
     facts.stx_blocks = facts.stx_size.div_ceil(BLOCK_BYTES);
     if untold.is_gone {
