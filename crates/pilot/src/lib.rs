@@ -28,6 +28,6 @@ mod pilot;
 mod run_tally;
 
 pub use crew::Crew;
-pub use memory::{KeptMemory, MemoryError};
+pub use memory::{KeptMemory, MemoryError, place_of_user};
 pub use pilot::Pilot;
 pub use run_tally::{RunTally, RunTotals};

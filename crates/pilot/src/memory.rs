@@ -54,7 +54,7 @@ impl Joined {
     /// Fails if there is no memory at all.
     pub fn join(plan: NodePlan) -> Result<Self, MemoryError> {
         let name = format!("{PREFIX}{:016x}", plan.digest());
-        Self::join_in(of_user, &name, plan).or_else(|_| Self::join_alone(plan))
+        Self::join_in(place_of_user, &name, plan).or_else(|_| Self::join_alone(plan))
     }
 
     fn join_in(
@@ -117,8 +117,11 @@ impl Drop for KeptMemory {
     }
 }
 
-/// Returns the user's directory, which nobody else can look into.
-pub(crate) fn of_user() -> io::Result<Directory> {
+/// Returns the user's directory for what processes of one machine share, which nobody else can look into.
+///
+/// # Errors
+/// Fails if there is no place for it, or if somebody else can look into it.
+pub fn place_of_user() -> io::Result<Directory> {
     let place = Directory::open(Path::new(PLACE))?;
     let name = format!("plimsoll-{}", rustix::process::geteuid().as_raw());
     let directory = match place.make(&name, PRIVATE) {
