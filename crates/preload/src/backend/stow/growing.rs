@@ -1,0 +1,208 @@
+//! Plain files that the program made below the mount, and that become containers once they need more room than a small file.
+//!
+//! Until then the kernel serves them. Who changes one keeps it still meanwhile (`still`) and looks at its mark; who reads looks at the mark afterwards, if what came back could be that of a
+//! file which has just become a container: less than was asked for, an end, a size. What a mapping or a further name leads to stays a plain file for good.
+
+mod by_kernel;
+mod known;
+mod make;
+mod outgrow;
+
+use core::ffi::c_int;
+
+use plimsoll_stow::Stage;
+use plimsoll_trace::{Class, Op};
+use rustix::fs::{FallocateFlags, fallocate, fdatasync, fstat, fsync, ftruncate};
+
+use self::by_kernel::{length, moved, sought, tell};
+use self::known::set_known;
+pub use self::known::{
+    adopt, duplicated, forget_range, is_adopted, is_found, is_one, note_opened, take_opened,
+};
+pub use self::make::{keep_names, make, wait_for_mark};
+pub use self::outgrow::settle_named;
+use self::outgrow::{outgrow, settled};
+use super::still::{self, Number, Way};
+use super::{Outcome, counting, number, settings};
+use crate::backend::{Answer, Request, TransferRequest};
+use crate::sys;
+use crate::thread::Serving;
+
+/// Has a number become another file's while no other thread writes to the one that it was; returns false if that does not grow any more, and nothing was done.
+pub fn replace(serving: &Serving, fd: c_int, kernel: &mut dyn FnMut() -> bool) -> bool {
+    let facts = sys::borrow(fd).filter(|_| is_one(fd)).and_then(|it| fstat(it).ok());
+    let still = facts.and_then(|it| still::keep(serving, Number::of(&it), Way::Shared).ok());
+    let grows = || matches!(sys::borrow(fd).map(Stage::of), Some(Ok(Some(Stage::Plain { .. }))));
+    if still.is_none() || !grows() {
+        return false;
+    }
+    kernel();
+    true
+}
+
+/// Reads without keeping signals out. `None` if the file may be a container by now, and something is missing.
+#[inline]
+pub fn read(fd: c_int, request: &TransferRequest) -> Answer {
+    let outcome = moved(fd, request);
+    let wanted = length(&request.buffers);
+    match outcome {
+        Ok(count) if Some(count) == wanted => Some(outcome),
+        Err(_) => Some(outcome),
+        Ok(count) => match sys::borrow(fd).map(Stage::of) {
+            Some(Ok(Some(Stage::Plain { .. }))) => Some(outcome),
+            // What has come is right; there may be more.
+            _ if count > 0 => Some(outcome),
+            _ => None,
+        },
+    }
+}
+
+/// Serves a call on a descriptor of a file that grows. `None` if it does not any more: it is a container's, or that of a plain file. `Some(None)` leaves it to the kernel.
+pub fn serve(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> {
+    let file = sys::borrow(fd)?;
+    let is_still_one = || matches!(Stage::of(file), Ok(Some(Stage::Plain { .. })));
+    match *request {
+        Request::Close => return Some(None),
+        Request::Move(ref request) if request.op.class() != Class::Write => {
+            if let Some(answer) = read(fd, request) {
+                return Some(Some(answer));
+            }
+        }
+        Request::Seek { offset, whence } => {
+            let position = sought(fd, offset, whence);
+            if is_still_one() {
+                return Some(Some(position));
+            }
+        }
+        Request::Status(ref status) => {
+            let told = tell(fd, status);
+            if is_still_one() {
+                return Some(Some(told));
+            }
+        }
+        _ => return change(serving, fd, request),
+    }
+    // Somebody has made a container of it, is doing so, or was killed then.
+    let facts = fstat(file).ok()?;
+    settled(serving, fd, &facts);
+    match Stage::of(file) {
+        Ok(Some(Stage::Plain { .. })) => serve(serving, fd, request),
+        _ => {
+            set_known(fd, false);
+            None
+        }
+    }
+}
+
+/// Changes a file, or has the kernel do something by which it stays a plain one.
+fn change(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> {
+    let file = sys::borrow(fd)?;
+    let facts = fstat(file).ok()?;
+    let (number_of_it, mut stays) = (Number::of(&facts), false);
+    loop {
+        let still = match still::keep(serving, number_of_it, way(request)) {
+            Ok(still) => still,
+            Err(error) => return Some(Some(Err(error))),
+        };
+        let is_synced = match Stage::of(file) {
+            Ok(Some(Stage::Plain { is_synced })) => is_synced,
+            Ok(Some(Stage::Moving { .. })) => {
+                drop(still);
+                settled(serving, fd, &facts);
+                if matches!(Stage::of(file), Ok(Some(Stage::Moving { .. }))) {
+                    return Some(Some(Err(libc::EIO)));
+                }
+                continue;
+            }
+            Ok(None) => {
+                set_known(fd, false);
+                return None;
+            }
+            Err(errno) => return Some(Some(Err(number(errno)))),
+        };
+        match *request {
+            Request::Map(_) | Request::Link => {
+                let _ = Stage::forget(file);
+                set_known(fd, false);
+                return Some(None);
+            }
+            Request::Sync { op } => return Some(Some(synced(fd, op, is_synced))),
+            _ => {}
+        }
+        let facts = fstat(file).ok()?;
+        if stays || fits(request, u64::try_from(facts.st_size).unwrap_or(0)) {
+            return Some(changed(fd, request));
+        }
+        drop(still);
+        match outgrow(serving, fd) {
+            Ok(true) => {
+                set_known(fd, false);
+                return None;
+            }
+            Ok(false) => stays = true,
+            Err(error) => return Some(Some(Err(error))),
+        }
+    }
+}
+
+fn way(request: &Request) -> Way {
+    if matches!(request, Request::Map(_) | Request::Link) { Way::Alone } else { Way::Shared }
+}
+
+/// Returns whether a file that has this size is small afterwards.
+fn fits(request: &Request, size: u64) -> bool {
+    let most = settings::get().map_or(0, |it| it.small_bytes);
+    let end = match *request {
+        Request::Move(ref request) => {
+            let length = length(&request.buffers).unwrap_or(usize::MAX) as u64;
+            let from = request.offset.and_then(|it| u64::try_from(it).ok()).unwrap_or(size);
+            from.saturating_add(length)
+        }
+        Request::Truncate { length } => u64::try_from(length).unwrap_or(0),
+        Request::Allocate { offset, length, .. } => {
+            u64::try_from(offset.saturating_add(length)).unwrap_or(0)
+        }
+        _ => size,
+    };
+    end <= most
+}
+
+/// Has the kernel change the file.
+fn changed(fd: c_int, request: &Request) -> Answer {
+    let file = sys::borrow(fd)?;
+    match *request {
+        Request::Move(ref request) => {
+            let moved = moved(fd, request);
+            if let Ok(count) = moved {
+                counting::add_small(count as u64);
+            }
+            Some(moved)
+        }
+        Request::Truncate { length } => {
+            let Ok(length) = u64::try_from(length) else { return Some(Err(libc::EINVAL)) };
+            Some(ftruncate(file, length).map(|()| 0).map_err(number))
+        }
+        Request::Allocate { mode, offset, length } => {
+            let (Ok(offset), Ok(length)) = (u64::try_from(offset), u64::try_from(length)) else {
+                return Some(Err(libc::EINVAL));
+            };
+            let mode = FallocateFlags::from_bits_retain(mode as u32);
+            Some(fallocate(file, mode, offset, length).map(|()| 0).map_err(number))
+        }
+        _ => None,
+    }
+}
+
+/// Makes durable what was written; a container that is made of it later is durable from the beginning, then.
+fn synced(fd: c_int, op: Op, was_synced: bool) -> Outcome {
+    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    if !was_synced && op != Op::SyncFileRange {
+        Stage::Plain { is_synced: true }.set(file).map_err(number)?;
+    }
+    let done = match op {
+        Op::Fdatasync => fdatasync(file),
+        Op::SyncFileRange => Ok(()),
+        _ => fsync(file),
+    };
+    done.map(|()| 0).map_err(number)
+}
