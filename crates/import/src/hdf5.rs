@@ -28,8 +28,9 @@ const VALUES_EASILY: u64 = 1 << 27;
 /// The same of all datasets of a file, each counted as often as it is taken: a day of 3,000 targets at 5 s has half of it.
 const VALUES_OF_FILE_EASILY: u64 = 1 << 30;
 
-/// How often as many may be unpacked as are taken: chunks that do not fit into the cache are unpacked for each part of them.
-const UNPACKED_TIMES: u64 = 16;
+/// How often as many may be unpacked as are taken: chunks that do not fit into the cache are unpacked for each part of them. A small file that is made so that each
+/// column takes all of a chunk is refused after some minutes, and not after hours.
+const UNPACKED_TIMES: u64 = 4;
 
 /// Series of a day that a file may have whatever its size, and bytes that one more takes at least: a day of zeros at 5 s is packed into more.
 const SERIES_EASILY: u64 = 1 << 20;
