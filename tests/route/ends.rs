@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -162,6 +162,25 @@ fn what_a_killed_run_left_is_removed_before_room_is_asked_for() {
     assert!(outcome.stderr.contains("1 killed run(s)"), "{}", outcome.stderr);
     assert!(outcome.status == Some(0) || !can_run(&outcome), "{}", outcome.stderr);
     storage.assert_nothing_left();
+}
+
+/// What writers share with --shared: it stayed until the machine was started again.
+#[test]
+fn what_a_killed_run_left_in_memory_is_removed_by_the_next() {
+    let memory = Path::new("/dev/shm");
+    if !memory.is_dir() {
+        eprintln!("SKIPPED: there is no /dev/shm here");
+        return;
+    }
+    let left = memory.join(format!(".plimsoll-work-{}-left", std::process::id()));
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("owner"), rustix::system::uname().nodename().to_bytes()).unwrap();
+    fs::write(left.join("node"), "leases").unwrap();
+    let storage = Storage::with_targets(1);
+    storage.race_fine("--policy static --writers 1 --blocks 1 --block-size 4KiB --rounds 1");
+    let is_there = left.exists();
+    let _ = fs::remove_dir_all(&left);
+    assert!(!is_there);
 }
 
 /// What a full target does not take goes elsewhere, by every policy.

@@ -192,6 +192,14 @@ pub fn remove_left_behind(targets: &[PathBuf]) {
     }
 }
 
+/// Removes what killed races left where their writers shared memory.
+pub fn remove_left_in_memory(place: PathBuf) {
+    let count = plimsoll_guarded::remove_left_behind(&[place]);
+    if count > 0 {
+        output::message(&format!("note: removed what {count} killed run(s) left in memory"));
+    }
+}
+
 /// Runs the hidden command of a worker process.
 pub fn serve() -> Result<ExitCode> {
     leave_end_to_coordinator();

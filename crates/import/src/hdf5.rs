@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hdf5_reader::group::Group;
 use hdf5_reader::{
@@ -24,6 +25,13 @@ const CACHE_BYTES: usize = 8 << 20;
 /// Values of eight bytes that a dataset may have whatever the size of its file: 1 GiB.
 const VALUES_EASILY: u64 = 1 << 27;
 
+/// The same of all datasets of a file, each counted as often as it is taken: a day of 3,000 targets at 5 s has half of it.
+const VALUES_OF_FILE_EASILY: u64 = 1 << 30;
+
+/// How often as many may be unpacked as are taken: chunks that do not fit into the cache are unpacked for each part of them. A small file that is made so that each
+/// column takes all of a chunk is refused after some minutes, and not after hours.
+const UNPACKED_TIMES: u64 = 4;
+
 /// Series of a day that a file may have whatever its size, and bytes that one more takes at least: a day of zeros at 5 s is packed into more.
 const SERIES_EASILY: u64 = 1 << 20;
 const BYTES_OF_SERIES: u64 = 64;
@@ -41,6 +49,9 @@ pub(crate) struct Hdf5 {
     path: PathBuf,
     bytes: u64,
     file: Hdf5File,
+    /// Values of the matrices that were taken, and those that were unpacked.
+    taken: AtomicU64,
+    unpacked: AtomicU64,
 }
 
 impl Hdf5 {
@@ -57,7 +68,8 @@ impl Hdf5 {
             Hdf5File::from_storage_with_options(storage, options)
         };
         let file = calling(path, open)?;
-        Ok(Hdf5 { path: path.to_owned(), bytes, file })
+        let (taken, unpacked) = Default::default();
+        Ok(Hdf5 { path: path.to_owned(), bytes, file, taken, unpacked })
     }
 
     pub fn error(&self, reason: impl ToString) -> ImportError {
@@ -117,8 +129,28 @@ impl Hdf5 {
             );
             return Err(self.error(reason));
         }
+        if add(&self.taken, values) > self.values_max() {
+            return Err(self.error(format!(
+                "its datasets claim more values than a file of {} bytes can have",
+                self.bytes
+            )));
+        }
         Ok(Matrix { file: self, dataset, rows: rows as usize, columns: columns as usize })
     }
+
+    /// Returns how many values may be taken of all of it.
+    fn values_max(&self) -> u64 {
+        // Times and totals are taken again with what they belong to.
+        let stored = self.bytes.saturating_mul(EXPANSION_MAX) / 8;
+        VALUES_OF_FILE_EASILY.max(stored.saturating_mul(4))
+    }
+}
+
+/// Adds, and returns the sum.
+fn add(sum: &AtomicU64, more: u64) -> u64 {
+    let added = |sum: u64| Some(sum.saturating_add(more));
+    let before = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, added);
+    before.unwrap_or_else(|before| before).saturating_add(more)
 }
 
 /// Returns texts of an attribute; nothing if it is none of texts.
@@ -178,6 +210,26 @@ impl Matrix<'_> {
         pieces
     }
 
+    /// Divides all rows into pieces between chunks, however large these are.
+    pub fn pieces_of_column(&self) -> impl Iterator<Item = Range<usize>> {
+        let of_chunk = self.rows_of_chunk();
+        let of_piece = (VALUES_OF_PIECE / of_chunk).max(1).saturating_mul(of_chunk);
+        let rows = self.rows;
+        (0..rows)
+            .step_by(of_piece)
+            .map(move |start| start..rows.min(start.saturating_add(of_piece)))
+    }
+
+    /// Returns how many values are unpacked for a part of rows and columns.
+    fn unpacked_for(&self, rows: &Range<usize>, columns: &Range<usize>) -> u64 {
+        let whole = |part: &Range<usize>, of_chunk: usize| {
+            let chunks = part.end.div_ceil(of_chunk).saturating_sub(part.start / of_chunk);
+            chunks.saturating_mul(of_chunk) as u64
+        };
+        let columns = whole(columns, self.columns_of_chunk());
+        whole(rows, self.rows_of_chunk()).saturating_mul(columns)
+    }
+
     /// Returns how many rows are unpacked together,
     pub fn rows_of_chunk(&self) -> usize {
         self.of_chunk(0)
@@ -195,6 +247,15 @@ impl Matrix<'_> {
 
     /// Reads a part, row by row.
     pub fn read(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f64>, ImportError> {
+        let most = self.file.values_max().saturating_mul(UNPACKED_TIMES);
+        if add(&self.file.unpacked, self.unpacked_for(&rows, &columns)) > most {
+            let reason = format!(
+                "the chunks of {} are so that it takes far more to read it than a file of {} bytes can have",
+                self.dataset.name(),
+                self.file.bytes
+            );
+            return Err(self.file.error(reason));
+        }
         let part = |range: &Range<usize>| SliceInfoElem::Slice {
             start: range.start as u64,
             end: range.end as u64,

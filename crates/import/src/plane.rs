@@ -8,6 +8,7 @@ use std::thread;
 use plimsoll_history::{Day, DayRows, Import, Series};
 
 use crate::ImportError;
+use crate::hdf5::Matrix;
 use crate::notes::Notes;
 
 /// Values that are taken at a time: 4 MiB. One such part is read while others wait to be written.
@@ -219,23 +220,43 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Takes times in seconds since 1970, up to the first that is not later than the one before.
-    pub fn of(seconds: &[f64], notes: &mut Notes) -> Option<Self> {
-        let mut millis: Vec<u64> = Vec::with_capacity(seconds.len());
-        for second in seconds {
-            let is_time = second.is_finite() && *second > 0.0 && *second < 4e9;
-            let at = (second * 1000.0) as u64;
-            if !is_time || millis.last().is_some_and(|last| at <= *last) {
+    /// Reads times in seconds since 1970, up to the first that is not later than the one before, and no more than `most`. What is behind that is not read.
+    pub fn read(
+        times: &Matrix<'_>,
+        most: usize,
+        notes: &mut Notes,
+    ) -> Result<Option<Self>, ImportError> {
+        let wanted = times.rows.min(most);
+        notes.left_out((times.rows - wanted) as u64, "times of which no dataset has steps");
+        let mut millis = Vec::new();
+        for piece in times.pieces_of_column() {
+            let piece = piece.start..piece.end.min(wanted);
+            if piece.is_empty() || !take_times(&times.read(piece, 0..1)?, &mut millis) {
                 break;
             }
-            millis.push(at);
         }
-        let rest = seconds.len() - millis.len();
+        let rest = wanted - millis.len();
         notes.left_out(rest as u64, "steps whose time is not later than the one before");
         let mut lengths: Vec<u64> = millis.windows(2).map(|two| two[1] - two[0]).collect();
         lengths.sort_unstable();
         let runs = lengths.chunk_by(|one, next| one == next);
-        let step = runs.max_by_key(|run| run.len()).map(|run| run[0])?;
-        (u32::try_from(step).is_ok() && step > 0).then_some(Steps { millis, step })
+        let Some(step) = runs.max_by_key(|run| run.len()).map(|run| run[0]) else {
+            return Ok(None);
+        };
+        let is_step = u32::try_from(step).is_ok() && step > 0;
+        Ok(is_step.then_some(Steps { millis, step }))
     }
+}
+
+/// Takes times up to the first that is not later than the one before; returns whether all are taken.
+fn take_times(seconds: &[f64], millis: &mut Vec<u64>) -> bool {
+    for second in seconds {
+        let is_time = second.is_finite() && *second > 0.0 && *second < 4e9;
+        let at = (second * 1000.0) as u64;
+        if !is_time || millis.last().is_some_and(|last| at <= *last) {
+            return false;
+        }
+        millis.push(at);
+    }
+    true
 }

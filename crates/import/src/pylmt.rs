@@ -22,6 +22,9 @@ const SERVER_LOAD: &str = "/OSSCPUGroup/OSSCPUDataSet";
 const METADATA_LOAD: &str = "/MDSCPUGroup/MDSCPUDataSet";
 const OPERATIONS: &str = "/MDSOpsGroup/MDSOpsDataSet";
 
+/// What is sampled, those first of which most is 0.0 only where nobody filled it.
+const DATASETS: [&str; 5] = [SERVER_LOAD, METADATA_LOAD, READ, WRITE, OPERATIONS];
+
 /// Returns whether a file has what pyLMT's have.
 pub(crate) fn is_pylmt(file: &Hdf5) -> bool {
     file.dataset(STEPS).is_some()
@@ -36,9 +39,12 @@ pub(crate) fn take(
 ) -> Result<&'static str, ImportError> {
     let times = file.dataset(STEPS).ok_or_else(|| file.error("it has no steps"))?;
     let times = file.matrix(times)?;
-    let seconds = times.read(0..times.rows, 0..1)?;
-    let steps =
-        Steps::of(&seconds, notes).ok_or_else(|| file.error("it has fewer than two steps"))?;
+    let most = steps_most(file);
+    if most == 0 {
+        return Err(file.error("it has pyLMT's steps, and no datasets of targets or servers"));
+    }
+    let steps = Steps::read(&times, most, notes)?
+        .ok_or_else(|| file.error("it has fewer than two steps"))?;
     let targets = columns(file, READ, "OSTNames").or_else(|| columns(file, WRITE, "OSTNames"));
     let targets = targets.unwrap_or_default();
     let components = Components::of(&options.cluster, targets.iter().map(String::as_str));
@@ -59,6 +65,12 @@ pub(crate) fn take(
     Ok("pyLMT HDF5")
 }
 
+/// Returns how many steps a dataset has at most.
+fn steps_most(file: &Hdf5) -> usize {
+    let datasets = DATASETS.iter().filter_map(|path| file.dataset(path));
+    datasets.filter_map(|it| it.shape().last().copied()).max().unwrap_or(0) as usize
+}
+
 fn columns(file: &Hdf5, path: &str, attribute: &str) -> Option<Vec<String>> {
     texts(&file.dataset(path)?, attribute)
 }
@@ -70,7 +82,7 @@ fn filled_steps(
     notes: &mut Notes,
 ) -> Result<Range<usize>, ImportError> {
     let (mut first_is_filled, mut end) = (false, 0);
-    for path in [SERVER_LOAD, METADATA_LOAD, READ, WRITE, OPERATIONS] {
+    for path in DATASETS {
         let Some(dataset) = file.dataset(path) else { continue };
         let is_rate = matches!(path, READ | WRITE | OPERATIONS);
         let matrix = file.matrix(dataset)?;

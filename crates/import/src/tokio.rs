@@ -3,7 +3,7 @@
 //! Names of datasets say what they hold; the attribute `units` does not always. A count of step i is of the time from its time to the next one's;
 //! -0.0 is a step that nobody filled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use hdf5_reader::Dataset;
@@ -83,9 +83,18 @@ struct GroupOf {
     datasets: BTreeMap<String, (Dataset, Vec<String>)>,
 }
 
+/// Returns the groups with times. Of an object with several names, only the first one counts.
 fn read_groups(file: &Hdf5, notes: &mut Notes) -> Result<Vec<GroupOf>, ImportError> {
-    let mut groups = Vec::new();
+    let (mut groups, mut known) = (Vec::new(), BTreeSet::new());
+    let mut is_new = |address: u64, notes: &mut Notes| {
+        let is_new = known.insert(address);
+        notes.left_out(u64::from(!is_new), "further names of a group or dataset");
+        is_new
+    };
     for group in file.groups()? {
+        if !is_new(group.address(), notes) {
+            continue;
+        }
         let name = plain(group.name());
         let mut datasets = BTreeMap::new();
         let mut times = None;
@@ -93,14 +102,16 @@ fn read_groups(file: &Hdf5, notes: &mut Notes) -> Result<Vec<GroupOf>, ImportErr
             let own = plain(dataset.name());
             if own == TIMES {
                 times = Some(dataset);
-            } else if let Some(columns) = texts(&dataset, COLUMNS) {
+            } else if is_new(dataset.address(), notes)
+                && let Some(columns) = texts(&dataset, COLUMNS)
+            {
                 datasets.insert(own, (dataset, columns));
             }
         }
         let Some(times) = times.filter(|_| !datasets.is_empty()) else { continue };
-        let times = file.matrix(times)?;
-        let seconds = times.read(0..times.rows, 0..1)?;
-        let Some(steps) = Steps::of(&seconds, notes) else {
+        let of_datasets = datasets.values().filter_map(|(it, _)| it.shape().first().copied());
+        let most = of_datasets.max().unwrap_or(0) as usize;
+        let Some(steps) = Steps::read(&file.matrix(times)?, most, notes)? else {
             notes.left_out(1, format!("group {name}: fewer than two steps"));
             continue;
         };

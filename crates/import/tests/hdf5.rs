@@ -178,3 +178,73 @@ with h5py.File(sys.argv[1], 'w', libver='latest') as f:
     assert!(error.contains("claims 1200000 series, each counted once"), "{error}");
     assert_eq!(read(&store).len(), 0);
 }
+
+/// Each link to a group cost as much as a group.
+#[test]
+fn further_names_of_groups_and_datasets_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("links"), folder.path().join("store"));
+    let program = r#"
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], 'w') as f:
+    g = f.create_group('datatargets'); g['timestamps'] = numpy.arange(1577923185, 1577923185 + 30, 5)
+    made = g.create_dataset('readbytes', data=numpy.ones((6, 1))); made.attrs['columns'] = numpy.array([b'a-OST0000'])
+    g['writebytes'] = made
+    for i in range(20): f['more%02d' % i] = g
+"#;
+    if !python(program, &[&path]) {
+        return;
+    }
+    let told = take(&path, &store);
+    assert_eq!(noted(&told, NoteKind::LeftOut, "further names"), 21);
+    assert_eq!(noted(&told, NoteKind::LeftOut, "nothing in a store"), 0);
+    assert_eq!((told.imported.samples, read(&store).len()), (6, 6));
+}
+
+/// Each dataset may be what a file can have, and all together are not.
+#[test]
+fn a_small_file_that_claims_much_in_many_datasets_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("bomb"), folder.path().join("store"));
+    let program = r#"
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], 'w') as f:
+    g = f.create_group('mdtargets'); g['timestamps'] = numpy.arange(1577923185, 1577923185 + 30, 5)
+    for name in 'opens closes mknods links unlinks mkdirs rmdirs renames getattrs'.split():
+        made = g.create_dataset(name, shape=(1 << 17, 1 << 10), chunks=(1 << 10, 1 << 10), dtype='f8', compression='gzip')
+        made.attrs['columns'] = numpy.array([b'mds1'])
+"#;
+    if !python(program, &[&path]) {
+        return;
+    }
+    let error = import(&path, &store, &options()).unwrap_err().to_string();
+    assert!(error.contains("its datasets claim more values"), "{error}");
+    assert_eq!(read(&store).len(), 0);
+}
+
+/// Gigabytes of times that are none, or of which nothing was sampled, were read.
+#[test]
+fn times_are_read_up_to_the_first_that_is_none_or_that_no_dataset_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("times"), folder.path().join("store"));
+    // What must not be read is damaged.
+    let program = r#"
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], 'w') as f:
+    for name, times, rows in (('datatargets', 6, 1 << 18), ('mdtargets', 1 << 17, 6)):
+        g = f.create_group(name)
+        made = g.create_dataset('timestamps', shape=(1 << 18,), chunks=(1 << 16,), dtype='i8', compression='gzip')
+        made[:times] = numpy.arange(1577923185, 1577923185 + times)
+        made.id.write_direct_chunk((3 << 16,), b'damaged')
+        dataset = 'opens' if name == 'mdtargets' else 'readbytes'
+        made = g.create_dataset(dataset, shape=(rows, 1), chunks=(6, 1), dtype='f8')
+        made[:6] = 1; made.attrs['columns'] = numpy.array([b'a-OST0000'])
+"#;
+    if !python(program, &[&path]) {
+        return;
+    }
+    let told = take(&path, &store);
+    assert_eq!(told.imported.samples, 12);
+    assert_eq!(noted(&told, NoteKind::LeftOut, "of which no dataset has steps"), (1 << 18) - 6);
+    assert_eq!(noted(&told, NoteKind::LeftOut, "not later than the one before"), (1 << 18) - 6);
+}

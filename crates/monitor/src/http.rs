@@ -1,20 +1,17 @@
 //! A server for one page. It takes requests of a bounded length, in a bounded time and of a bounded number of peers, and sends one answer to
 //! each: all that Prometheus needs, and nothing that others could hold up.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use crate::exchange::Answer;
 use crate::metrics::Format;
-use crate::peers::Peers;
+use crate::peers::{Peers, peers_max};
 
-/// What a request has at most before its end. Prometheus sends some hundred bytes.
-const REQUEST_BYTES_MAX: usize = 8 << 10;
-
-/// The time in which a request must be there, and in which the answer must be taken.
-const REQUEST_TIME: Duration = Duration::from_secs(2);
-const ANSWER_TIME: Duration = Duration::from_secs(5);
+/// Connections that the kernel keeps until they are taken: all that it allows unless it was told otherwise (net.core.somaxconn). With
+/// std's 128, few who connect again and again keep others from it.
+const WAITING_MAX: i32 = 4096;
 
 /// What the page at `/` says.
 const FRONT: &str = "plimsoll monitor: metrics are at /metrics\n";
@@ -28,7 +25,10 @@ pub struct Server {
 impl Server {
     /// Listens at that address from now on.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address)? })
+        let listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, WAITING_MAX)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener })
     }
 
     /// Returns where it listens: the port is chosen by the kernel where none was given.
@@ -36,77 +36,22 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers requests, for ever. Many may ask for a page at once, which should be one in memory. A client that does not keep to the protocol or the time is left alone.
-    pub fn serve(self, page: impl Fn(Format) -> Arc<str> + Sync) {
-        let (peers, page) = (Peers::default(), &page);
-        std::thread::scope(|scope| {
-            for stream in self.listener.incoming() {
-                let begun = stream.and_then(|stream| {
-                    let stream = Arc::new(stream);
-                    let place = peers.admit(stream.clone());
-                    let answer = move || {
-                        let _ = answer(&stream, page);
-                        drop(stream);
-                        drop(place);
-                    };
-                    std::thread::Builder::new().spawn_scoped(scope, answer)
-                });
-                if begun.is_err() {
-                    // No descriptors are left, for instance: others may give some back.
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-            }
-        });
+    /// Answers requests, for ever. The page should be one in memory: meanwhile nobody else is answered. A client that does not keep to the protocol or the time is left alone.
+    pub fn serve(self, page: impl Fn(Format) -> Arc<str>) {
+        let mut peers = Peers::new(|head: &[u8]| answer(head, &page), peers_max());
+        loop {
+            peers.serve(&self.listener);
+        }
     }
 }
 
-fn answer(stream: &TcpStream, page: &impl Fn(Format) -> Arc<str>) -> io::Result<()> {
-    let head = read_head(stream)?;
-    let (status, kind, body) = respond(&head, page);
-    let is_head = head.starts_with(b"HEAD ");
-    let answer = format!(
+fn answer(request: &[u8], page: &impl Fn(Format) -> Arc<str>) -> Answer {
+    let (status, kind, body) = respond(request, page);
+    let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    let deadline = Instant::now() + ANSWER_TIME;
-    write_until(deadline, stream, answer.as_bytes())?;
-    if !is_head {
-        write_until(deadline, stream, body.as_bytes())?;
-    }
-    Ok(())
-}
-
-/// Writes all of it, unless the peer takes it too slowly.
-fn write_until(deadline: Instant, mut stream: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_write_timeout(Some(left))?;
-        let written = stream.write(bytes)?;
-        bytes = &bytes[written..];
-    }
-    Ok(())
-}
-
-/// Reads a request up to the empty line behind its head.
-fn read_head(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + REQUEST_TIME;
-    let mut head = Vec::new();
-    let mut piece = [0; 1024];
-    while !head.windows(4).any(|it| it == b"\r\n\r\n") {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || head.len() > REQUEST_BYTES_MAX {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut piece)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            more => head.extend_from_slice(&piece[..more]),
-        }
-    }
-    Ok(head)
+    Answer { head, body: (!request.starts_with(b"HEAD ")).then_some(body) }
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -147,7 +92,10 @@ fn wants_open_metrics(head: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Shutdown;
+    use crate::exchange::REQUEST_BYTES_MAX;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpStream};
+    use std::time::Duration;
 
     fn server() -> SocketAddr {
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -202,12 +150,12 @@ mod tests {
         drop(silent);
     }
 
-    /// More than are answered at once, none of whom says anything.
+    /// None of whom says anything.
     #[test]
     fn many_that_are_silent_give_way_to_one_that_asks() {
         let address = server();
         let silent: Vec<TcpStream> =
-            (0..300).map_while(|_| TcpStream::connect(address).ok()).collect();
+            (0..1500).map_while(|_| TcpStream::connect(address).ok()).collect();
         // One after the other, the silent ones would have ten minutes.
         for _ in 0..3 {
             assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));

@@ -14,6 +14,7 @@
 mod admission;
 mod clock;
 mod draft;
+mod exchange;
 mod family;
 mod group;
 mod host;

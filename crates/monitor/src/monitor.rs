@@ -18,16 +18,16 @@ use crate::jobs::{Common, take_rows};
 use crate::lctl::{self, Lctl};
 use crate::lustre_files;
 use crate::mounts::Mounts;
-use crate::peers::PEERS_MAX;
+use crate::peers::peers_max;
 use crate::readings::Readings;
 use crate::unseen::Unseen;
 
 /// What is there is looked for again after this time, and when something is gone.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Descriptors that are left to others: to the store, to looking for what is there, and to all peers who are answered and the one who waits,
-/// so that no peer keeps anything from being read.
-const DESCRIPTORS_LEFT: u64 = 64 + PEERS_MAX as u64 + 1;
+/// Descriptors that are left to the store, to looking for what is there, and to the peer that is let in. So many as there are peers are left to them,
+/// so that none keeps anything from being read.
+const DESCRIPTORS_LEFT: u64 = 64 + 1;
 
 /// What is monitored.
 #[derive(Debug, Clone)]
@@ -278,5 +278,5 @@ fn descriptors() -> usize {
     limit.current = limit.maximum;
     let _ = setrlimit(Resource::Nofile, limit);
     let current = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(current.saturating_sub(DESCRIPTORS_LEFT)).unwrap_or(usize::MAX)
+    usize::try_from(current.saturating_sub(DESCRIPTORS_LEFT + peers_max())).unwrap_or(usize::MAX)
 }

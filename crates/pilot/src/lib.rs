@@ -6,7 +6,7 @@
 //! holds never depends on them.
 //!
 //! Processes with the same targets share one memory, wherever their containers are; with a throttle, each container has one of its
-//! own, because its balance is the container's. It is a file in a private directory in `/dev/shm`; the last one who uses it removes it.
+//! own, because its balance is the container's. It is a file in a private directory in `/dev/shm`, whoever else takes its name there; the last one who uses it removes it.
 //! Where there is none, or it is full, a process routes for itself.
 //!
 //! A [`Crew`] makes the pilots of a process that writes whatever files its program does. The first segment of each writer is no lease, and
@@ -25,9 +25,11 @@ mod held;
 mod memory;
 mod others;
 mod pilot;
+mod place;
 mod run_tally;
 
 pub use crew::Crew;
-pub use memory::{KeptMemory, MemoryError, place_of_user};
+pub use memory::{KeptMemory, MemoryError};
 pub use pilot::Pilot;
+pub use place::of_user as place_of_user;
 pub use run_tally::{RunTally, RunTotals};

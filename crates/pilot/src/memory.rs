@@ -13,18 +13,14 @@ use plimsoll_stow::Target;
 use rustix::fs::OFlags;
 
 use crate::course::Course;
-
-/// Where memory is kept: not on storage, and gone when the machine is started again.
-const PLACE: &str = "/dev/shm";
+use crate::place::of_user;
+use crate::place::{PLACE, PRIVATE};
 
 /// What the names of memory begin with.
 pub(crate) const PREFIX: &str = "stow-";
 
 /// Memory that nobody uses is removed when it is older: who has just made it may not have joined yet.
 const LEFT_AFTER: Duration = Duration::from_secs(60);
-
-/// Nobody else has to do with it.
-const PRIVATE: u32 = 0o700;
 
 /// Why a process cannot route at all.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +50,7 @@ impl Joined {
     /// Fails if there is no memory at all.
     pub fn join(plan: NodePlan) -> Result<Self, MemoryError> {
         let name = format!("{PREFIX}{:016x}", plan.digest());
-        Self::join_in(place_of_user, &name, plan).or_else(|_| Self::join_alone(plan))
+        Self::join_in(of_user, &name, plan).or_else(|_| Self::join_alone(plan))
     }
 
     fn join_in(
@@ -115,24 +111,6 @@ impl Drop for KeptMemory {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(Joined::leave);
     }
-}
-
-/// Returns the user's directory for what processes of one machine share, which nobody else can look into.
-///
-/// # Errors
-/// Fails if there is no place for it, or if somebody else can look into it.
-pub fn place_of_user() -> io::Result<Directory> {
-    let place = Directory::open(Path::new(PLACE))?;
-    let name = format!("plimsoll-{}", rustix::process::geteuid().as_raw());
-    let directory = match place.make(&name, PRIVATE) {
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => place.child(&name)?,
-        made => made?,
-    };
-    directory.require_own()?;
-    if directory.facts()?.st_mode & 0o077 != 0 {
-        return Err(io::Error::other("others can look into it"));
-    }
-    Ok(directory)
 }
 
 /// Removes the memory of those who were all killed before they could. What cannot be removed takes a few pages, until the machine is started again.

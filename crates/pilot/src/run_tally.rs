@@ -13,7 +13,8 @@ use plimsoll_node::{Mapping, hold};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fstat};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::memory::{PREFIX, place_of_user};
+use crate::memory::PREFIX;
+use crate::place::of_user;
 
 /// What the first word says, and the second.
 const MAGIC: u64 = u64::from_le_bytes(*b"plimtaly");
@@ -61,7 +62,7 @@ impl RunTally {
     /// # Errors
     /// Fails if there is no place for them.
     pub fn make(targets: usize) -> io::Result<Self> {
-        let directory = place_of_user()?;
+        let directory = of_user()?;
         let name = format!("{PREFIX}run-{}", random_hex(8)?);
         let file = directory.create(&name, OFlags::RDWR, MODE)?;
         let made = (directory, name, file);

@@ -53,7 +53,7 @@ pub use limit_drop::LimitDrop;
 pub use order::Way;
 pub use outcome::{Loss, RaceOutcome, ReadBack};
 pub use plan::{FinishedRace, RacePlan, policies};
-pub use race::{Entry, race};
+pub use race::{Entry, place_of_memory, race};
 pub use targets::{RaceTarget, RateSource, Targets};
 pub use team::Program;
 pub use writer::serve;

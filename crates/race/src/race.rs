@@ -1,6 +1,6 @@
 //! One race: a policy, its writers, their data, from the first submission to the last fsync.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_guarded::working_file::NOISE;
@@ -67,11 +67,15 @@ pub fn race(
     outcome
 }
 
+/// Returns where the memory is that writers share: what a killed race left there is looked for there.
+pub fn place_of_memory() -> PathBuf {
+    let shm = Path::new("/dev/shm");
+    if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() }
+}
+
 /// A private directory in memory, for what writers share.
 fn shared_memory() -> Result<WorkingDirectory, RaceError> {
-    let shm = Path::new("/dev/shm");
-    let place = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
-    WorkingDirectory::make(&place).map_err(RaceError::SharedMemory)
+    WorkingDirectory::make(&place_of_memory()).map_err(RaceError::SharedMemory)
 }
 
 /// A race under way. The members after the writers make noise.

@@ -6,10 +6,14 @@
 
 mod address;
 mod pair;
+mod token;
+mod user;
 mod value;
 
 use address::password_of_address;
-use pair::is_value_of_telling;
+use pair::{is_text_of_telling, is_value_of_telling};
+use token::token;
+use user::{has_user, is_curl, is_of_curl, is_user_option};
 use value::length_of_value;
 
 /// What stands in a secret's place.
@@ -68,44 +72,6 @@ const MEASURES: [&[u8]; 9] =
 /// What stands before the secret in a header of HTTP (RFC 9110, section 11.4).
 const SCHEMES: [&[u8]; 6] = [b"basic", b"bearer", b"digest", b"negotiate", b"token", b"apikey"];
 
-/// Options whose value is a user's name, and after a colon the password (curl, wget, rsync).
-const USER_OPTIONS: [&[u8]; 3] = [b"-u", b"--user", b"--proxy-user"];
-
-/// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const TOKENS: [&[u8]; 30] = [
-    b"ghp_",
-    b"gho_",
-    b"ghs_",
-    b"github_pat_",
-    b"glpat-",
-    b"sk-",
-    b"xoxb-",
-    b"xoxp-",
-    b"AKIA",
-    b"ASIA",
-    b"AIza",
-    b"npm_",
-    b"pypi-",
-    b"dckr_pat_",
-    b"hf_",
-    b"eyJ",
-    b"ghu_",
-    b"ghr_",
-    b"glrt-",
-    b"sk_live_",
-    b"sk_test_",
-    b"rk_live_",
-    b"xapp-",
-    b"xoxa-",
-    b"xoxr-",
-    b"xoxs-",
-    b"hvs.",
-    b"ya29.",
-    b"SG.",
-    b"shpat_",
-];
-const TOKEN_BYTES_MIN: usize = 16;
-
 /// How a key in a text begins (RFC 7468), and what its first line says somewhere.
 const KEY_BEGINS: &[u8] = b"-----BEGIN ";
 const PRIVATE_KEY: &[u8] = b"PRIVATE KEY";
@@ -113,20 +79,23 @@ const PRIVATE_KEY: &[u8] = b"PRIVATE KEY";
 /// Masks what looks like a secret in arguments that each end with a zero, in place. What comes after
 /// the last one is zeros.
 pub fn mask(arguments: &mut [u8]) {
-    let (mut at, mut before) = (0, Before::Other);
+    let (mut at, mut before, mut after_curl) = (0, Before::Other, false);
     while at < arguments.len() {
         let mut length = length_at(arguments, at);
         let argument = arguments.get(at..at + length).unwrap_or(&[]);
-        let next = Before::of(argument);
+        let next = Before::of(argument, after_curl);
+        let is_user = before == Before::UserOption || has_user(argument, after_curl);
+        let next_after_curl = after_curl || is_curl(argument);
         let mut from = 0;
         // An argument may have several: a script, an address with many parts.
-        while let Some((start, end)) =
-            arguments.get(at..at + length).and_then(|argument| secret(argument, from, before))
+        while let Some((start, end)) = arguments
+            .get(at..at + length)
+            .and_then(|argument| secret(argument, from, before, is_user))
         {
             from = start + replace(arguments, at + start, at + end);
             length = length_at(arguments, at);
         }
-        before = next;
+        (before, after_curl) = (next, next_after_curl);
         at += length + 1;
     }
 }
@@ -161,11 +130,11 @@ enum Before {
 }
 
 impl Before {
-    fn of(argument: &[u8]) -> Self {
+    fn of(argument: &[u8], is_of_curl: bool) -> Self {
         // Some programs take `--password= VALUE`.
         let name = argument.strip_suffix(b"=").unwrap_or(argument);
         let is_option = name.starts_with(b"-") && !name.contains(&b'=');
-        if USER_OPTIONS.contains(&argument) {
+        if is_user_option(argument, is_of_curl) {
             return Before::UserOption;
         }
         let is_secret = is_option && is_telling(name) || is_key_of_a_setting(argument);
@@ -174,7 +143,7 @@ impl Before {
 }
 
 /// Returns where in an argument the next secret is, from there on.
-fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)> {
+fn secret(argument: &[u8], from: usize, before: Before, is_user: bool) -> Option<(usize, usize)> {
     let whole = argument.len();
     if from >= whole {
         return None;
@@ -182,8 +151,6 @@ fn secret(argument: &[u8], from: usize, before: Before) -> Option<(usize, usize)
     if before == Before::SecretOption && from == 0 && !is_option(argument) {
         return Some((0, whole));
     }
-    let is_user =
-        before == Before::UserOption || USER_OPTIONS.iter().any(|it| is_set(argument, it));
     if is_user
         && from == 0
         && let Some(colon) = argument.iter().position(|byte| *byte == b':')
@@ -215,13 +182,6 @@ fn private_key(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     is_private.then_some((start, argument.len()))
 }
 
-/// Returns true for `--option=value` and `-ovalue`.
-fn is_set(argument: &[u8], option: &[u8]) -> bool {
-    let Some(value) = argument.strip_prefix(option) else { return false };
-    // A short one may go without.
-    value.starts_with(b"=") || !option.starts_with(b"--") && !value.is_empty()
-}
-
 /// Returns whether a byte ends a word of an argument.
 fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"&;,?\"'(){}<>".contains(&byte)
@@ -248,12 +208,19 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
         let is_separator = matches!(byte, b'=' | b':' | b'>')
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
             || is_key;
-        let is_user = (is_option || *byte == b'=') && USER_OPTIONS.contains(&name);
-        let is_joined_user = *byte == b':' && name.starts_with(b"-u") && name.len() > 2;
-        let is_telling = || is_telling(name) || is_value_of_telling(argument, begins, name);
+        let is_of_curl = || name.starts_with(b"-") && is_of_curl(argument, begins);
+        let is_user = (is_option || *byte == b'=') && is_user_option(name, is_of_curl());
+        let is_joined_user = *byte == b':' && has_user(name, is_of_curl());
+        let is_telling = || {
+            is_telling(name)
+                || match byte {
+                    b'>' => is_text_of_telling(argument, at, name),
+                    _ => is_value_of_telling(argument, begins, name),
+                }
+        };
         if is_user || is_joined_user || (is_separator || is_option) && is_telling() {
             let rest = argument.get(at..).unwrap_or(&[]);
-            let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'\\>]".contains(byte);
+            let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'`\\>]".contains(byte);
             let start = at + rest.iter().position(|byte| !is_between(byte)).unwrap_or(rest.len());
             let value = argument.get(start..).unwrap_or(&[]);
             // A header, or all that an option is set to, goes on to the end; a part of more does not.
@@ -284,13 +251,14 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the name of the element whose tag ends there; nothing if there is none.
+/// Returns the name of the element that begins with the tag which ends there; nothing if none does.
 fn tag(argument: &[u8], end: usize) -> &[u8] {
     let before = argument.get(..end).unwrap_or(&[]);
     let begin = before.iter().rposition(|byte| matches!(byte, b'<' | b'>'));
     let begin = begin.filter(|begin| before.get(*begin) == Some(&b'<'));
     let inside = begin.and_then(|begin| before.get(begin + 1..)).unwrap_or(&[]);
-    inside.split(u8::is_ascii_whitespace).next().unwrap_or(&[])
+    let begins = !inside.starts_with(b"/") && !inside.ends_with(b"/");
+    inside.split(u8::is_ascii_whitespace).next().filter(|_| begins).unwrap_or(&[])
 }
 
 /// Returns true if a quotation mark ends a key: a colon follows, or it is set to something.
@@ -298,25 +266,6 @@ fn is_key(argument: &[u8], quote: usize) -> bool {
     let rest = argument.get(quote + 1..).unwrap_or(&[]);
     let next = rest.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b']');
     matches!(next, Some(b':' | b'='))
-}
-
-/// Returns a word that begins as a token does.
-fn token(argument: &[u8], from: usize) -> Option<(usize, usize)> {
-    let mut start = from;
-    let is_edge = |byte: &u8| is_end(*byte) || b"=:/@".contains(byte);
-    for word in argument.get(from..)?.split(is_edge) {
-        if is_token(word) {
-            return Some((start, start + word.len()));
-        }
-        start += word.len() + 1;
-    }
-    None
-}
-
-fn is_token(word: &[u8]) -> bool {
-    word.len() >= TOKEN_BYTES_MIN
-        && TOKENS.iter().any(|it| word.starts_with(it))
-        && word.iter().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(it))
 }
 
 /// Returns true if a name says that its value must not be known. Of a path, the last part is its name.

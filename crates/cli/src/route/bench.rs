@@ -10,7 +10,8 @@ use plimsoll_figures::races::{self, of_plan, of_runs};
 use plimsoll_guarded::WorkingDirectories;
 use plimsoll_machine::Machine;
 use plimsoll_race::{
-    Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Racer, Way, policies,
+    Counted, Course, FinishedRace, Keeper, Program, RaceError, RacePlan, Racer, Way,
+    place_of_memory, policies,
 };
 use plimsoll_route::{CoordinatorSettings, Tf};
 use plimsoll_testbed::enter_limits;
@@ -128,6 +129,8 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let paths: Vec<_> = plan.targets.list.iter().map(|target| target.path.clone()).collect();
     if !arguments.dry_run {
         bench::remove_left_behind(&paths);
+        // The next race may be one without memory that writers share.
+        bench::remove_left_in_memory(place_of_memory());
     }
     check_targets(&plan)?;
     bench::warn_of_one_storage(&Machine::host(), plan.targets.directories());

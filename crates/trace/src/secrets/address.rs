@@ -1,7 +1,8 @@
 //! Passwords in addresses.
 
+use super::MASK;
+use super::token::is_token;
 use super::value::quote_before;
-use super::{MASK, is_token};
 
 /// The least of a user's name that looks random.
 const RANDOM_BYTES_MIN: usize = 20;

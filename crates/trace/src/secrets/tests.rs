@@ -1,5 +1,7 @@
 use super::*;
 
+mod found;
+
 fn masked(arguments: &str) -> String {
     let mut bytes: Vec<u8> =
         arguments.split(' ').flat_map(|it| [it.as_bytes(), b"\0"].concat()).collect();
@@ -238,7 +240,7 @@ fn what_was_cut_off_is_no_trouble() {
 proptest::proptest! {
     #[test]
     fn nothing_panics_and_nothing_grows(mut bytes in proptest::collection::vec(
-        proptest::sample::select(b"\0-=:/@_psword\"'\\{}[]<>&?;, u".to_vec()), 0..80)) {
+        proptest::sample::select(b"\0-=:/@_psword\"'`\\{}[]()<>!&?;, uvalme".to_vec()), 0..80)) {
         let arguments = bytes.iter().filter(|byte| **byte == 0).count();
         mask(&mut bytes);
         proptest::prop_assert!(bytes.iter().filter(|byte| **byte == 0).count() >= arguments);

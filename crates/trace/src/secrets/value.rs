@@ -1,12 +1,16 @@
 //! Where a value ends: with what it began with, or with what it stands in.
 
-use super::{SCHEMES, is_end};
+use super::{SCHEMES, is_end, tag};
 
 /// Returns how long the value is that begins at `start`, of the name that begins at `name`: to the quotation mark that
 /// it, or what it is in, began with; to the bracket that closes what it began with; or else to the end of the word, or
 /// of the next one, in which headers without quotation marks have the secret.
 pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key: bool) -> usize {
     let value = argument.get(start..).unwrap_or(&[]);
+    let tag = if argument.get(name) == Some(&b'>') { tag(argument, name) } else { b"" };
+    if let Some(length) = length_of_text(value, tag) {
+        return length;
+    }
     let before = name.checked_sub(1).and_then(|it| argument.get(it)).copied().unwrap_or(0);
     let ends: &[u8] = match (before, argument.get(name)) {
         _ if is_key => b",}])",
@@ -16,13 +20,14 @@ pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key
         (b'(' | b',' | b'{' | b'[', _) => b",)}]",
         _ => b"",
     };
-    if let Some(quote) = quote_before(argument, start) {
+    let is_backtick = start > 0 && argument.get(start - 1) == Some(&b'`');
+    if let Some(quote) = quote_before(argument, start).or(is_backtick.then_some(b'`')) {
         let is_escaped = start > 1 && argument.get(start - 2) == Some(&b'\\');
         let closing = closing_quote(value, quote, is_escaped);
         let Some(length) = closing else { return value.len() };
         return length + adjacent(value, length, ends);
     }
-    if matches!(value.first(), Some(b'{' | b'[')) {
+    if value.first().is_some_and(|byte| is_bracket(*byte)) {
         return to_closing_bracket(value);
     }
     let of_name = quote_before(argument, name).filter(|_| !is_key);
@@ -43,7 +48,20 @@ pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key
     }
 }
 
-/// Returns where the text of an element, or a value within a connection string, ends: blanks are part of it.
+/// Returns where the text of an element ends: where the element does, whatever is within. Nothing if it has no end.
+fn length_of_text(value: &[u8], tag: &[u8]) -> Option<usize> {
+    if tag.is_empty() {
+        return None;
+    }
+    let is_end = |it: &[u8]| it.strip_prefix(b"</").is_some_and(|it| it.eq_ignore_ascii_case(tag));
+    let end = value.windows(tag.len() + 2).position(is_end);
+    end.or_else(|| {
+        let text = value.strip_prefix(b"<![CDATA[")?;
+        Some(text.windows(3).position(|it| it == b"]]>").map_or(value.len(), |it| it + 9))
+    })
+}
+
+/// Returns where the text of an element without an end, or a value within a connection string, ends: blanks are part of it.
 fn to_end_with_blanks(value: &[u8], ends: &[u8]) -> Option<usize> {
     let has_blanks = matches!(ends, b"<" | b";");
     value.iter().position(|byte| ends.contains(byte)).filter(|_| has_blanks)
@@ -79,7 +97,7 @@ fn adjacent(value: &[u8], quote: usize, ends: &[u8]) -> usize {
 }
 
 /// Returns where the word ends that goes on at `from`: at a blank, at one of `ends`, or at a quotation mark that
-/// closes what the word is in. Quoted parts and what is behind a backslash belong to it.
+/// closes what the word is in. Quoted and bracketed parts and what is behind a backslash belong to it.
 fn word_length(value: &[u8], from: usize, ends: &[u8]) -> usize {
     let mut at = from;
     while let Some(byte) = value.get(at) {
@@ -87,7 +105,8 @@ fn word_length(value: &[u8], from: usize, ends: &[u8]) -> usize {
         match byte {
             _ if byte.is_ascii_whitespace() || ends.contains(byte) => break,
             b'\\' => at += 2,
-            b'"' | b'\'' => {
+            _ if is_bracket(*byte) => at += to_closing_bracket(value.get(at..).unwrap_or(&[])),
+            b'"' | b'\'' | b'`' => {
                 let is_over = rest.first().is_none_or(|it| is_end(*it) && !b"\"'".contains(it));
                 match closing_quote(rest, *byte, false).filter(|_| !is_over) {
                     Some(length) => at += length + 2,
@@ -100,16 +119,28 @@ fn word_length(value: &[u8], from: usize, ends: &[u8]) -> usize {
     at.min(value.len())
 }
 
-/// Returns where the bracket is closed that a value begins with, and all within it; its end if it is not.
+fn is_bracket(byte: u8) -> bool {
+    matches!(byte, b'{' | b'[' | b'(')
+}
+
+/// Returns where the bracket is closed that a value begins with, and all within it; its end if it is not. What is quoted closes nothing.
 fn to_closing_bracket(value: &[u8]) -> usize {
-    let mut depth = 0usize;
-    let closing = value.iter().position(|byte| {
+    let (mut at, mut depth) = (0, 0usize);
+    while let Some(byte) = value.get(at) {
         match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ if is_bracket(*byte) => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            b'"' | b'\'' | b'`' => {
+                let is_escaped = at > 0 && value.get(at - 1) == Some(&b'\\');
+                let rest = value.get(at + 1..).unwrap_or(&[]);
+                at += closing_quote(rest, *byte, is_escaped).map_or(0, |it| it + 1);
+            }
             _ => {}
         }
-        depth == 0
-    });
-    closing.map_or(value.len(), |it| it + 1)
+        at += 1;
+        if depth == 0 {
+            return at.min(value.len());
+        }
+    }
+    value.len()
 }
