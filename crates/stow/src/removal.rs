@@ -1,6 +1,6 @@
 //! Removes a container: what is known to be its own, through its open directories, and nothing by a path.
 //!
-//! The modules `container`, `creation`, `first_sync`, `gone`, `home`, `promotion`, `reading_lock`, `removal`, `replacement` and `standing` use each other: they are one type, told in ten parts.
+//! The modules `container`, `creation`, `first_sync`, `gone`, `home`, `promotion`, `reading_lock`, `removal`, `replacement`, `standing` and `waiting` use each other: they are one type, told in eleven parts.
 
 use std::ffi::OsString;
 use std::io;
