@@ -106,7 +106,8 @@ impl Containers {
             return Ok(known);
         }
         let opened = self.open(directory, whose).inspect_err(|error| {
-            if matches!(error.errno(), rustix::io::Errno::FBIG | rustix::io::Errno::TIMEDOUT) {
+            use rustix::io::Errno as Number;
+            if matches!(error.errno(), Number::FBIG | Number::TIMEDOUT | Number::NFILE) {
                 self.freed.note_failure();
             }
             if matches!(error, StowError::Held { .. }) && whose == Whose::Others {
@@ -181,7 +182,7 @@ impl Containers {
             false => container,
         };
         let container = Arc::new(container);
-        let logs = container.logs()?.len();
+        let logs = container.logs_to_read()?.len();
         let descriptors = logs + DESCRIPTORS_BESIDES;
         if logs > MANY_LOGS && alone.is_none() {
             *alone = Some(self.alone(whose)?);
@@ -236,5 +237,47 @@ impl Containers {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_stow::ListedLog;
+    use std::path::Path;
+
+    /// Makes a container of many logs, none of which is there.
+    fn large(path: &Path) {
+        let target = Target { name: "t".into(), path: path.parent().unwrap().into() };
+        Container::create(path, &[target]).unwrap();
+        let line = |number| {
+            ListedLog { number, target: "t".into(), path: "/none".into(), seat: 1 }.line().unwrap()
+        };
+        let lines = (0..=MANY_LOGS as u32).map(line).collect::<String>();
+        std::fs::write(path.join("manifest"), lines).unwrap();
+    }
+
+    /// The attack: one container that takes minutes kept a mutex that the user's own large containers waited for.
+    #[test]
+    fn ones_own_large_containers_wait_for_nobody_elses() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let [own, others] = ["own", "others"].map(|it| folder.path().join(it));
+        [&own, &others].into_iter().for_each(|it| large(it));
+        let containers = Containers::new(Vec::new(), None);
+        let look = |path: &Path| containers.look_at(Directory::open(path).unwrap()).map(drop);
+        let taken = containers.opening_large_of_others.take();
+        assert!(look(&own).is_ok());
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: only root can give files to another user");
+            return;
+        }
+        for part in [".", "plimsoll-container", "anchor", "manifest", "state"] {
+            std::os::unix::fs::chown(others.join(part), Some(12345), None).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(look(&others).unwrap_err().code(), Errno::EBUSY.code());
+        }
+        drop(taken);
+        assert_eq!(look(&others).unwrap_err().code(), Errno::EBUSY.code(), "as a moment ago");
     }
 }

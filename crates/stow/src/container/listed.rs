@@ -1,6 +1,7 @@
 //! The logs that a container lists, and what its writers share about them.
 
 use std::fs::File;
+use std::io;
 
 use plimsoll_guarded::{Refusal, read_at_most};
 use rustix::io::Errno;
@@ -8,7 +9,7 @@ use rustix::io::Errno;
 use super::{Container, MANIFEST, Target};
 use crate::StowError;
 use crate::error::Attempt;
-use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
+use crate::manifest::{self, LOGS_MAX, ListedLog, MANIFEST_BYTES_MAX};
 use crate::states::States;
 
 impl Container {
@@ -42,20 +43,40 @@ impl Container {
         Ok(self.logs_in(&manifest)?.0)
     }
 
+    /// Returns the same for a reader, if they are no more than it may open: that is known before they are told apart, which takes longer.
+    ///
+    /// # Errors
+    /// As [`Container::logs`], or if they are too many.
+    pub fn logs_to_read(&self) -> Result<Vec<ListedLog>, StowError> {
+        if !self.may_be_small() {
+            let manifest = self.open_part(MANIFEST);
+            let text = manifest.and_then(|it| self.text_of(&it));
+            let text = text.attempt("read", self.path().join(MANIFEST))?;
+            let lines = text.iter().filter(|it| **it == b'\n').count();
+            // More than there can be are a damaged list.
+            self.require_within_logs(lines.min(LOGS_MAX))?;
+        }
+        self.logs()
+    }
+
     /// Returns the logs that an open manifest lists, and the bytes of their lines.
     ///
     /// # Errors
     /// If it is damaged, or takes more memory than a reader may.
     pub(crate) fn logs_in(&self, manifest: &File) -> Result<(Vec<ListedLog>, u64), StowError> {
         let damaged = |why| StowError::Damaged { path: self.path().join(MANIFEST), why };
-        let most = self.manifest_max();
-        let text = match read_at_most(most, manifest) {
-            Ok(None) if most < MANIFEST_BYTES_MAX => Err(Errno::FBIG.into()),
-            text => text.and_then(|it| it.ok_or_else(|| Refusal::TooLarge.into())),
-        };
+        let text = self.text_of(manifest);
         let text = text.attempt("read", self.path().join(MANIFEST))?;
         let whole = text.iter().rposition(|it| *it == b'\n').map_or(0, |end| end + 1);
         Ok((manifest::parse(&text).map_err(damaged)?, whole as u64))
+    }
+
+    fn text_of(&self, manifest: &File) -> io::Result<Vec<u8>> {
+        let most = self.manifest_max();
+        match read_at_most(most, manifest)? {
+            None if most < MANIFEST_BYTES_MAX => Err(Errno::FBIG.into()),
+            text => text.ok_or_else(|| Refusal::TooLarge.into()),
+        }
     }
 
     /// Returns what the writers of all nodes share, as far as it can be seen now, but nothing of single logs.
