@@ -58,6 +58,12 @@ fn give_logs(place: &Place, name: &str, count: u32) {
 
 /// Makes a container of many records, without an index.
 fn with_records(place: &Place, name: &str, records: u64) {
+    with_index(place, name, records);
+    fs::remove_file(place.path().join("data").join(name).join("index")).unwrap();
+}
+
+/// Makes a container of many records, with its index.
+fn with_index(place: &Place, name: &str, records: u64) {
     fs::create_dir_all(place.path().join("data")).unwrap();
     fs::write(place.path().join("data/plain"), "words").unwrap();
     let target = Target { name: "ost0".into(), path: place.storage.targets[0].clone() };
@@ -67,7 +73,101 @@ fn with_records(place: &Place, name: &str, records: u64) {
     // Not side by side, so that each is a record of its own.
     (0..records).for_each(|number| writer.write_at(b"x", number * 2).unwrap());
     writer.close().unwrap();
-    fs::remove_file(path.join("index")).unwrap();
+}
+
+/// Gives a container and all that is on the target to another user.
+fn give_away(place: &Place, name: &str) {
+    let container = place.path().join("data").join(name);
+    let mut command = Command::new("chown");
+    command.args(["-R", "12345"]).arg(container).arg(&place.storage.targets[0]);
+    assert!(command.status().unwrap().success());
+}
+
+/// Opening it by its index takes hardly any memory, and comparing it with its checksums more than one may take beside others.
+#[test]
+fn a_container_with_an_index_is_read_in_order_as_without_one() {
+    let place = Place::new(1);
+    with_index(&place, "own", 80_000);
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "400MiB");
+    let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
+    let bytes = fs::read(view.at("own")).unwrap();
+    assert_eq!(bytes.len(), 2 * 80_000 - 1);
+    assert!(bytes.iter().step_by(2).all(|it| *it == b'x'));
+}
+
+/// The attack: a list of thousands of logs at the ends of very long ways, of which one look took minutes, also at the files of the user whose mount it is.
+#[test]
+fn a_container_of_others_with_much_to_look_for_does_not_hold_up_the_server() {
+    let place = Place::new(1);
+    with_records(&place, "gift", 1000);
+    with_records(&place, "own", 30_000);
+    let deep = place.path().join("deep");
+    fs::create_dir(&deep).unwrap();
+    let made = shell(&deep, "for n in $(seq 400); do mkdir d; cd d; done; mkdir $(seq 0 1999)");
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+    let manifest = place.path().join("data/gift/manifest");
+    let way = deep.join(["d"; 400].join("/"));
+    let line = |number: u32| {
+        let path = way.join(number.to_string());
+        ListedLog { number, target: "ost0".into(), path, seat: 1 }.line().unwrap()
+    };
+    fs::write(&manifest, (0..4096).map(line).collect::<String>()).unwrap();
+    let command =
+        "chown -R 12345 data/gift; for n in $(seq 20); do cp -a data/gift data/gift$n; done";
+    assert_eq!(shell(place.path(), command).status, Some(0));
+    let Some(_view) = View::of(place.path(), "data", &[]) else { return };
+    // Whoever waits for the server cannot be killed: the test is not the one who does.
+    let looked = shell(
+        place.path(),
+        "seq -f view/gift%.0f 1 20 | xargs -P 20 -n 1 stat > told 2>&1 & sleep 0.3; head -c 1 view/own && cat view/plain; wait; wc -l < told",
+    );
+    assert!(looked.stdout.starts_with("xwords"), "{} {}", looked.stdout, looked.stderr);
+}
+
+/// The attack: each of many containers has so many states, and so long a list of logs, that all together take more memory than the server may have.
+#[test]
+fn states_and_lists_of_logs_take_no_more_memory_than_records() {
+    let place = Place::new(1);
+    with_records(&place, "gift", 1000);
+    let gift = place.path().join("data/gift");
+    for seat in 1..=256 {
+        let name = if seat == 1 { "state".into() } else { format!("state-{seat}") };
+        let file = File::options().create(true).truncate(false).write(true).open(gift.join(name));
+        let file = file.unwrap();
+        io::Write::write_all(&mut &file, b"plimstat").unwrap();
+        file.set_len(266_240).unwrap();
+    }
+    let line = |number: u32| {
+        let path = PathBuf::from(format!("/none/{}", "x".repeat(4000)));
+        ListedLog { number, target: "ost0".into(), path, seat: 1 }.line().unwrap()
+    };
+    fs::write(gift.join("manifest"), (0..4096).map(line).collect::<String>()).unwrap();
+    give_away(&place, "gift");
+    let command = "for n in $(seq 20); do cp -a --sparse=always data/gift data/gift$n; done";
+    assert_eq!(shell(place.path(), command).status, Some(0));
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "300MiB");
+    let Some(view) = View::by(command, place.path(), "data", &[]) else { return };
+    let looked = shell(
+        place.path(),
+        "seq -f view/gift%.0f 1 20 | xargs -P 16 -n 1 stat > told 2>&1; cat told view/plain",
+    );
+    assert!(looked.stdout.ends_with("words"), "{} {}", looked.stdout, looked.stderr);
+    assert!(view.is_mounted());
+}
+
+/// The attack: a container in a directory takes all memory of whoever lists it.
+#[test]
+fn a_list_names_containers_that_are_too_large() {
+    let place = Place::new(1);
+    with_records(&place, "gift", 400_000);
+    let mut command = binary();
+    command.env("PLIMSOLL_MEMORY", "200MiB").args(["stow", "ls", "data"]);
+    let listed = command.current_dir(place.path()).output().unwrap();
+    let text = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.status.success(), "{text}");
+    assert!(text.contains("too much memory") && text.contains("plain"), "{text}");
 }
 
 /// The attack: a container of so many records that to put them in order takes more memory than the server may have.

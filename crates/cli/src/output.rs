@@ -58,9 +58,7 @@ impl Output {
         if self.json {
             return print_json(&Envelope::new(command, version, result));
         }
-        let mut text = StyledText::default();
-        text.push(Emphasis::Strong, title);
-        text.push(Emphasis::None, "\n\n");
+        let mut text = heading(title);
         text.append(result.laid_out(self.layout()));
         print(&text.to_ansi())
     }
@@ -92,6 +90,14 @@ impl Output {
     fn layout(self) -> Layout {
         Layout { width: if self.wide { None } else { columns() } }
     }
+}
+
+/// A title is one line, whatever is in the path that it names.
+fn heading(title: &str) -> StyledText {
+    let mut text = StyledText::default();
+    text.push(Emphasis::Strong, &visible(title));
+    text.push(Emphasis::None, "\n\n");
+    text
 }
 
 /// Returns the width of the terminal; elsewhere what the user says it is, and nothing if they do not say.
@@ -126,4 +132,15 @@ fn print(text: &str) -> Result<()> {
 pub fn message(text: &str) {
     // A closed stderr must not stop the work.
     let _ = writeln!(std::io::stderr(), "{}", visible(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line break in a container's path could look like a result of its own.
+    #[test]
+    fn a_title_stays_one_line() {
+        assert_eq!(heading("a\nb").to_plain(), "a\\u{a}b\n\n");
+    }
 }

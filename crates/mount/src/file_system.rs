@@ -2,15 +2,18 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fuser::{
-    Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, Request,
+    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, Request,
 };
 
 use crate::errno;
+use crate::helpers::Helpers;
+use crate::nodes::ROOT;
 use crate::view::View;
 
 /// Nothing that was told is believed later: a container may have grown.
@@ -22,13 +25,25 @@ const BACKGROUND_MAX: u16 = 64;
 /// The file system.
 #[derive(Debug)]
 pub struct FileSystem {
-    view: View,
+    view: Arc<View>,
+    helpers: Helpers,
 }
 
 impl FileSystem {
-    /// Shows what the view tells.
-    pub fn new(view: View) -> Self {
-        FileSystem { view }
+    /// Shows what the view tells, with the help of some threads for what is others'.
+    pub fn new(view: View, helpers: Helpers) -> Self {
+        FileSystem { view: Arc::new(view), helpers }
+    }
+
+    /// Answers here, or by a helper where another user decides how long that takes.
+    fn answer(&self, is_of_others: bool, answer: impl FnOnce(&View) + Send + 'static) {
+        match is_of_others {
+            false => answer(&self.view),
+            true => {
+                let view = self.view.clone();
+                self.helpers.run(move || answer(&view));
+            }
+        }
     }
 }
 
@@ -46,10 +61,14 @@ impl Filesystem for FileSystem {
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.view.find(parent.0, name) {
+        let found = match self.view.seek(parent.0, name) {
+            Ok(found) => found,
+            Err(errno) => return reply.error(errno),
+        };
+        self.answer(found.is_of_others(), move |view| match view.tell(parent.0, found) {
             Ok(attributes) => reply.entry(&NO_TIME, &attributes, Generation(0)),
             Err(errno) => reply.error(errno),
-        }
+        });
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
@@ -63,8 +82,22 @@ impl Filesystem for FileSystem {
         handle: Option<FileHandle>,
         reply: ReplyAttr,
     ) {
-        match self.view.attributes(number.0, handle) {
+        let answer = |told: Result<FileAttr, Errno>, reply: ReplyAttr| match told {
             Ok(attributes) => reply.attr(&NO_TIME, &attributes),
+            Err(errno) => reply.error(errno),
+        };
+        if let Some(file) = handle.and_then(|it| self.view.file(it)) {
+            return self.answer(file.is_of_others(), move |view| {
+                answer(view.attributes_of(number.0, &file), reply);
+            });
+        }
+        if number.0 == ROOT {
+            return answer(self.view.attributes_of_root(), reply);
+        }
+        match self.view.seek_again(number.0) {
+            Ok(found) => self.answer(found.is_of_others(), move |view| {
+                answer(view.tell_again(number.0, found), reply);
+            }),
             Err(errno) => reply.error(errno),
         }
     }
@@ -77,10 +110,14 @@ impl Filesystem for FileSystem {
     }
 
     fn open(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.view.open(number.0) {
+        let found = match self.view.seek_again(number.0) {
+            Ok(found) => found,
+            Err(errno) => return reply.error(errno),
+        };
+        self.answer(found.is_of_others(), move |view| match view.open(number.0, found) {
             Ok((handle, flags)) => reply.opened(handle, flags),
             Err(errno) => reply.error(errno),
-        }
+        });
     }
 
     fn read(
@@ -95,7 +132,9 @@ impl Filesystem for FileSystem {
         reply: ReplyData,
     ) {
         match self.view.file(handle) {
-            Some(file) => file.read(offset, size, reply),
+            Some(file) => self.answer(file.is_of_others(), move |view| {
+                file.read(view.containers(), offset, size, reply);
+            }),
             None => reply.error(Errno::EBADF),
         }
     }

@@ -15,6 +15,7 @@ use thiserror::Error;
 use crate::containers::Containers;
 use crate::file_system::FileSystem;
 use crate::habits::{Caching, Habits};
+use crate::helpers::Helpers;
 use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
 use crate::view::View;
@@ -24,8 +25,12 @@ const THREADS: usize = 16;
 const THREADS_MIN: usize = 2;
 const THREADS_PART: usize = 4;
 
-/// What fuser keeps for the requests of one of them.
+/// Of so many of these threads, one helps them with what is asked of other users' containers.
+const THREADS_PER_HELPER: usize = 2;
+
+/// What fuser keeps for the requests of one of them, and what a helper takes for one: the kernel asks for no more at once, unless root has it do so.
 const THREAD_BYTES: usize = 16 << 20;
+const HELPER_BYTES: usize = 1 << 20;
 
 /// What is read ahead where root can say so. The kernel's own 128 KiB (mm/readahead.c) are less than one request.
 const READ_AHEAD_KIB: u32 = 4096;
@@ -114,7 +119,9 @@ pub fn mount(
     require_free(&free).map_err(refused)?;
     let threads =
         memory.map_or(THREADS, |it| (it / THREADS_PART / THREAD_BYTES).clamp(THREADS_MIN, THREADS));
-    let memory = memory.map(|it| it.saturating_sub(threads * THREAD_BYTES));
+    let helpers = threads / THREADS_PER_HELPER;
+    let of_threads = threads * THREAD_BYTES + helpers * HELPER_BYTES;
+    let memory = memory.map(|it| it.saturating_sub(of_threads));
     let containers = Arc::new(Containers::new(targets, memory));
     let memory = sysinfo();
     let memory = (memory.totalram as u64).saturating_mul(memory.mem_unit.into());
@@ -123,7 +130,8 @@ pub fn mount(
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
     enter_no_view();
-    let session = Session::new(FileSystem::new(view), &point, &config(threads)).map_err(refused)?;
+    let system = FileSystem::new(view, Helpers::start(helpers).map_err(refused)?);
+    let session = Session::new(system, &point, &config(threads)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;
     match mounted.mount_number() {

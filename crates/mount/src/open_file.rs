@@ -9,10 +9,12 @@ use rustix::fs::fstat;
 use rustix::io::pread;
 
 use crate::budget::Budget;
-use crate::containers::{Cached, OpenContainer};
+use crate::containers::Containers;
 use crate::entry::attributes_of;
 use crate::errno;
 use crate::habits::Reading;
+use crate::open_container::{Cached, OpenContainer};
+use crate::whose::Whose;
 use crate::windows::{Served, Windows};
 
 /// More than the kernel asks for at once (FUSE_MAX_MAX_PAGES in fs/fuse/fuse_i.h: 1 MiB, more where root allows it).
@@ -60,8 +62,13 @@ impl OpenFile {
         (OpenFile::Container(container, Windows::new(budget.clone()), manner), flags)
     }
 
+    /// Returns whether it is a container of another user.
+    pub fn is_of_others(&self) -> bool {
+        matches!(self, OpenFile::Container(container, ..) if container.whose() == Whose::Others)
+    }
+
     /// Answers a request for bytes.
-    pub fn read(&self, offset: u64, length: u32, reply: ReplyData) {
+    pub fn read(&self, containers: &Containers, offset: u64, length: u32, reply: ReplyData) {
         let length = (length as usize).min(REQUEST_BYTES_MAX);
         let mut reply = Some(reply);
         let mut is_compared = false;
@@ -82,21 +89,30 @@ impl OpenFile {
                 buffer.resize(length, 0);
             }
             let bytes = &mut buffer[..length];
-            match self.read_into(bytes, offset, is_compared) {
+            match self.read_into(containers, bytes, offset, is_compared) {
                 Ok(count) => reply.data(&bytes[..count]),
                 Err(errno) => reply.error(errno),
             }
         });
     }
 
-    fn read_into(&self, bytes: &mut [u8], offset: u64, is_compared: bool) -> Result<usize, Errno> {
+    fn read_into(
+        &self,
+        containers: &Containers,
+        bytes: &mut [u8],
+        offset: u64,
+        is_compared: bool,
+    ) -> Result<usize, Errno> {
         match self {
             OpenFile::Plain(file) => read_plain(file, bytes, offset),
             OpenFile::Container(container, ..) => {
-                let reader = container.reader();
-                let read = match is_compared {
-                    true => reader.read_verified_at(bytes, offset),
-                    false => reader.read_at(bytes, offset),
+                let read = match container.read(bytes, offset, is_compared) {
+                    // What its index did not need, comparing with checksums does.
+                    Err(error) if error.errno() == rustix::io::Errno::FBIG => {
+                        let scanned = containers.scan(container);
+                        scanned.and_then(|()| container.read(bytes, offset, is_compared))
+                    }
+                    read => read,
                 };
                 read.map_err(|it| errno::of_container(&it))
             }

@@ -3,7 +3,7 @@
 //! The kernel decides who may do what by what it was told last. So each thing that is opened, listed or looked into must be the very
 //! one that was told of, with the same rights: by its name alone, it could be another that somebody put there meanwhile.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use crate::nodes::{Nodes, ROOT};
 use crate::open_file::OpenFile;
 use crate::place::{Identity, Place};
 use crate::rights::Rights;
+use crate::whose::Whose;
 
 /// Windows of all open files together: 128 MiB.
 const WINDOWS_MAX: usize = 32;
@@ -37,6 +38,28 @@ pub struct View {
     files: Handles<OpenFile>,
     listings: Handles<Listing>,
     habits: Arc<Habits>,
+}
+
+/// What was found at a name.
+pub struct FoundEntry {
+    above: Arc<Place>,
+    name: OsString,
+    entry: Entry,
+    identity: Identity,
+    /// The directory above.
+    directory: Arc<Directory>,
+}
+
+impl FoundEntry {
+    /// Returns whether it is a container of another user, who decides how long it takes to look at it.
+    pub fn is_of_others(&self) -> bool {
+        match &self.entry {
+            Entry::Container(it) => {
+                it.facts().is_ok_and(|it| Whose::of(it.st_uid) == Whose::Others)
+            }
+            Entry::Other(_) => false,
+        }
+    }
 }
 
 impl View {
@@ -67,14 +90,38 @@ impl View {
         self.habits.note_mapping();
     }
 
-    /// Looks up a name in a directory, and tells of what is there.
+    /// Looks for a name in a directory.
     ///
     /// # Errors
     /// If there is nothing, or the directory is another by now.
-    pub fn find(&self, above: u64, name: &OsStr) -> Result<FileAttr, Errno> {
-        let above_place = self.nodes.place(above).ok_or(Errno::ENOENT)?;
-        let (attributes, identity) = self.facts(&above_place, name, 0)?;
-        let place = above_place.below(name, identity).ok_or(Errno::ENAMETOOLONG)?;
+    pub fn seek(&self, above: u64, name: &OsStr) -> Result<FoundEntry, Errno> {
+        let place = self.nodes.place(above).ok_or(Errno::ENOENT)?;
+        self.found(place, name.to_os_string())
+    }
+
+    /// Looks again for what the kernel was told of.
+    ///
+    /// # Errors
+    /// If it is not there any more.
+    pub fn seek_again(&self, number: u64) -> Result<FoundEntry, Errno> {
+        let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
+        let (above, name) = place.step().ok_or(Errno::EISDIR)?;
+        self.found(above.clone(), name.to_os_string())
+    }
+
+    fn found(&self, above: Arc<Place>, name: OsString) -> Result<FoundEntry, Errno> {
+        let looked = look(&self.root, &above, &name).map_err(|it| errno::of_system(&it))?;
+        let (entry, identity, directory) = looked;
+        Ok(FoundEntry { above, name, entry, identity, directory })
+    }
+
+    /// Tells of what was found at a name in a directory of this number.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn tell(&self, above: u64, found: FoundEntry) -> Result<FileAttr, Errno> {
+        let attributes = self.facts(found.entry, 0)?;
+        let place = found.above.below(&found.name, found.identity).ok_or(Errno::ENAMETOOLONG)?;
         let number = self.nodes.tell(above, place, Rights::of(&attributes));
         Ok(FileAttr { ino: INodeNo(number), ..attributes })
     }
@@ -84,56 +131,60 @@ impl View {
         self.nodes.forget(number, times);
     }
 
-    /// Tells of something again, which may be open.
+    /// Tells again of what is open.
     ///
     /// # Errors
-    /// If it is not there any more, or another is in its place.
-    pub fn attributes(&self, number: u64, handle: Option<FileHandle>) -> Result<FileAttr, Errno> {
-        let attributes = match handle.and_then(|it| self.files.get(it)) {
-            Some(file) => file.attributes(number)?,
-            None => self.attributes_at(number)?,
-        };
+    /// If it cannot be looked at.
+    pub fn attributes_of(&self, number: u64, file: &OpenFile) -> Result<FileAttr, Errno> {
+        let attributes = file.attributes(number)?;
         self.nodes.tell_rights(number, Rights::of(&attributes));
         Ok(attributes)
     }
 
-    fn attributes_at(&self, number: u64) -> Result<FileAttr, Errno> {
-        let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
-        let Some((above, name)) = place.step() else {
-            let facts = self.root.facts().map_err(|it| errno::of_system(&it))?;
-            return Ok(attributes_of(number, &facts));
-        };
-        let (attributes, identity) = self.facts(above, name, number)?;
-        if identity == place.identity() { Ok(attributes) } else { Err(Errno::ESTALE) }
+    /// Tells again of the directory that is mounted.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn attributes_of_root(&self) -> Result<FileAttr, Errno> {
+        let facts = self.root.facts().map_err(|it| errno::of_system(&it))?;
+        let attributes = attributes_of(ROOT, &facts);
+        self.nodes.tell_rights(ROOT, Rights::of(&attributes));
+        Ok(attributes)
     }
 
-    /// Returns what is told of what has a name in a directory, and what it is.
-    fn facts(
-        &self,
-        above: &Place,
-        name: &OsStr,
-        number: u64,
-    ) -> Result<(FileAttr, Identity), Errno> {
-        let (entry, identity, _) =
-            look(&self.root, above, name).map_err(|it| errno::of_system(&it))?;
-        let attributes = match entry {
-            Entry::Other(facts) => attributes_of(number, &facts),
-            Entry::Container(directory) => {
-                self.containers.look_at(directory)?.attributes(number)?
-            }
-        };
-        Ok((attributes, identity))
+    /// Tells again of what was found where the kernel was told of something.
+    ///
+    /// # Errors
+    /// If another is in its place.
+    pub fn tell_again(&self, number: u64, found: FoundEntry) -> Result<FileAttr, Errno> {
+        let identity = found.identity;
+        let attributes = self.facts(found.entry, number)?;
+        if self.identity(number)? != identity {
+            return Err(Errno::ESTALE);
+        }
+        self.nodes.tell_rights(number, Rights::of(&attributes));
+        Ok(attributes)
     }
 
-    /// Opens a file.
+    fn identity(&self, number: u64) -> Result<Identity, Errno> {
+        Ok(self.nodes.place(number).ok_or(Errno::ENOENT)?.identity())
+    }
+
+    /// Returns what is told of what was found.
+    fn facts(&self, entry: Entry, number: u64) -> Result<FileAttr, Errno> {
+        match entry {
+            Entry::Other(facts) => Ok(attributes_of(number, &facts)),
+            Entry::Container(directory) => self.containers.look_at(directory)?.attributes(number),
+        }
+    }
+
+    /// Opens a file that was found where the kernel was told of it.
     ///
     /// # Errors
     /// If it is not there any more, another or has other rights.
-    pub fn open(&self, number: u64) -> Result<(FileHandle, FopenFlags), Errno> {
+    pub fn open(&self, number: u64, found: FoundEntry) -> Result<(FileHandle, FopenFlags), Errno> {
         let place = self.nodes.place(number).ok_or(Errno::ENOENT)?;
-        let (above, name) = place.step().ok_or(Errno::EISDIR)?;
-        let (entry, identity, above) =
-            look(&self.root, above, name).map_err(|it| errno::of_system(&it))?;
+        let FoundEntry { entry, identity, directory: above, name, .. } = found;
         if identity != place.identity() {
             return Err(Errno::ESTALE);
         }
@@ -155,7 +206,7 @@ impl View {
                 Ok((self.files.add(file), flags))
             }
             Entry::Other(_) => {
-                let file = above.open_file(name, OFlags::RDONLY);
+                let file = above.open_file(&name, OFlags::RDONLY);
                 let file = file.map_err(|it| errno::of_system(&it))?;
                 // Another may have this name since it was looked at.
                 let facts = fstat(&file).map_err(|it| errno::of_system(&it.into()))?;
@@ -177,6 +228,11 @@ impl View {
     /// Returns a file that is open.
     pub fn file(&self, handle: FileHandle) -> Option<Arc<OpenFile>> {
         self.files.get(handle)
+    }
+
+    /// Returns the containers.
+    pub fn containers(&self) -> &Containers {
+        &self.containers
     }
 
     /// Closes a file.

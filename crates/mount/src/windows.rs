@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use plimsoll_stow::Reader;
 
 use crate::budget::{Budget, Buffer};
-use crate::containers::OpenContainer;
+use crate::open_container::OpenContainer;
 
 /// Bytes of a window: as many as the longest record that `plimsoll stow cp` writes, so that hardly any record is in two.
 pub const WINDOW_BYTES: u64 = 4 << 20;

@@ -11,8 +11,9 @@ use crate::findings::Trouble;
 use crate::header::{SEQUENCE_MAX, SegmentHeader};
 use crate::index_check::index_differs;
 use crate::marker::MARKER;
+use crate::noted::Standing;
 use crate::small;
-use crate::standing::{Standing, claim, standing_of, standing_to_change};
+use crate::standing::{claim, standing_of, standing_to_change};
 use crate::word::{Entry, PAGE_BYTES};
 use crate::{Container, Id, Reader, StowError};
 

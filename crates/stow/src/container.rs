@@ -2,6 +2,7 @@
 
 mod bounds;
 mod halves;
+mod listed;
 mod node;
 mod small;
 
@@ -11,21 +12,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, read_at_most};
+use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, acting_user, read_at_most};
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::error::Attempt;
 use crate::first_sync::is_torn;
 use crate::fresh::{self, is_of_one_node};
-use crate::home::{self, Home};
+use crate::home;
 use crate::log::Log;
 use crate::log_place::LogPlace;
-use crate::manifest::{self, ListedLog, MANIFEST_BYTES_MAX};
+use crate::manifest::ListedLog;
 use crate::marker::{self, MARKER};
 use crate::seat;
 use crate::state::SharedState;
-use crate::states::States;
 use crate::{Id, StowError};
 use bounds::Bounds;
 use halves::halves_of;
@@ -35,9 +35,6 @@ pub(crate) use node::{boot_id, node_of};
 pub const ANCHOR: &str = "anchor";
 /// The list of logs.
 pub const MANIFEST: &str = "manifest";
-
-/// Rights of a group, or of a list of users, and of all.
-const OTHERS_WRITE: u32 = 0o022;
 
 /// A place that stores logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,51 +182,6 @@ impl Container {
         self.node
     }
 
-    /// Returns the targets that new segments may go to: those that were named, or else all that have logs.
-    ///
-    /// # Errors
-    /// If the manifest is damaged.
-    pub fn targets(&self) -> Result<Vec<Target>, StowError> {
-        if !self.targets.is_empty() {
-            return Ok(self.targets.clone());
-        }
-        let mut targets: Vec<Target> = Vec::new();
-        for ListedLog { target: name, path, .. } in self.logs()? {
-            if !targets.iter().any(|it| it.name == name) {
-                targets.push(Target { name, path });
-            }
-        }
-        Ok(targets)
-    }
-
-    /// Returns the logs that the manifest lists.
-    ///
-    /// # Errors
-    /// If it is damaged.
-    pub fn logs(&self) -> Result<Vec<ListedLog>, StowError> {
-        if self.may_be_small() && self.small_log()?.is_some() {
-            return Ok(Vec::new());
-        }
-        let text = self.open_part(MANIFEST).and_then(|it| all_of(it, MANIFEST_BYTES_MAX));
-        let text = text.attempt("read", self.path().join(MANIFEST))?;
-        Ok(self.parsed(&text)?.0)
-    }
-
-    /// Returns the logs that an open manifest lists, and the bytes of their lines.
-    ///
-    /// # Errors
-    /// If it is damaged.
-    pub(crate) fn logs_in(&self, manifest: &File) -> Result<(Vec<ListedLog>, u64), StowError> {
-        let text = all_of(manifest, MANIFEST_BYTES_MAX);
-        self.parsed(&text.attempt("read", self.path().join(MANIFEST))?)
-    }
-
-    fn parsed(&self, text: &[u8]) -> Result<(Vec<ListedLog>, u64), StowError> {
-        let damaged = |why| StowError::Damaged { path: self.path().join(MANIFEST), why };
-        let whole = text.iter().rposition(|it| *it == b'\n').map_or(0, |end| end + 1);
-        Ok((manifest::parse(text).map_err(damaged)?, whole as u64))
-    }
-
     /// Opens a log: on the target of its name if that was named, where it was when it was made, or on any other named target.
     /// To write to it, only where it is noted to be this container's.
     ///
@@ -250,24 +202,13 @@ impl Container {
         })
     }
 
-    fn place_to_read(&self, target: &Path) -> io::Result<LogPlace> {
+    pub(crate) fn place_to_read(&self, target: &Path) -> io::Result<LogPlace> {
         let target = match &self.way {
             // Its user did not name it, but what it is in: nothing leads to where others want.
             Way::Held => Directory::open_by_own_links(target)?,
             _ => Directory::open_unserved(target)?,
         };
         LogPlace::open_to_read(target, self.id())
-    }
-
-    /// Returns what its owner noted beside a log; `None` if that is nothing, or if somebody else may have.
-    pub(crate) fn note_beside(&self, listed: &ListedLog) -> io::Result<Option<Home>> {
-        self.find_log(listed, |target| {
-            let place = self.place_to_read(target)?;
-            place.log(listed.number, OFlags::RDONLY, self.owner)?;
-            let facts = place.directory().facts()?;
-            let is_own = facts.st_uid == self.owner && facts.st_mode & OTHERS_WRITE == 0;
-            Ok(Home::beside(place.directory()).filter(|_| is_own))
-        })
     }
 
     /// Finds a log and the directory that it is in, to change or remove it: whose it is, the note in that directory says.
@@ -282,10 +223,11 @@ impl Container {
         })
     }
 
-    fn find_log<T>(
+    /// Finds a log on the targets where it may be, one after the other.
+    pub(crate) fn find_log<T>(
         &self,
         listed: &ListedLog,
-        find: impl Fn(&Path) -> io::Result<T>,
+        mut find: impl FnMut(&Path) -> io::Result<T>,
     ) -> io::Result<T> {
         let is_named = |it: &&Target| it.name == listed.target;
         let named = self.targets.iter().filter(is_named).map(|it| &it.path);
@@ -298,11 +240,6 @@ impl Container {
             }
         }
         Err(reason.unwrap_or_else(|| Errno::NOENT.into()))
-    }
-
-    /// Returns what the writers of all nodes share, as far as it can be seen now.
-    pub fn states(&self) -> States {
-        States::read(self.node, |name| self.open_part(name))
     }
 
     /// Notes that something of this stamp was read.
@@ -357,6 +294,16 @@ impl Container {
 
     pub(crate) fn owner(&self) -> u32 {
         self.owner
+    }
+
+    /// Returns whether it is this user's.
+    pub fn is_own(&self) -> bool {
+        self.owner == acting_user()
+    }
+
+    /// Returns whether it is of another user than this one and root.
+    pub fn is_strangers(&self) -> bool {
+        !self.is_own() && self.owner != 0
     }
 
     pub(crate) fn way(&self) -> &Way {

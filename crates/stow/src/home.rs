@@ -57,6 +57,32 @@ pub struct Above {
     pub born: Option<u64>,
 }
 
+/// How often notes are looked for again, for all logs of a container together: what was remembered of one is forgotten of all by then.
+pub struct Looks {
+    left: u32,
+}
+
+impl Looks {
+    /// Others are not waited for: they decide how many of their notes are missing.
+    pub fn of(container: &Container) -> Self {
+        Looks { left: if container.is_own() { LOOKS } else { 0 } }
+    }
+
+    /// Returns the note beside some logs, as [`Home::beside`] does.
+    pub fn for_note(&mut self, logs: &Directory) -> Option<Home> {
+        let mut found = Home::beside_now(logs);
+        if found.is_some() || self.left == 0 || fresh::is_of_one_node(logs) {
+            return found;
+        }
+        while found.is_none() && self.left > 0 {
+            self.left -= 1;
+            std::thread::sleep(LOOK_AGAIN);
+            found = Home::beside_now(logs);
+        }
+        found
+    }
+}
+
 impl Above {
     /// Looks at what is at this path from a directory; `None` if that is not told.
     fn of(directory: &Directory, path: &str) -> Option<Self> {
@@ -112,14 +138,7 @@ impl Home {
     /// Returns the note beside some logs; `None` if there is none that can be read. Another node may have replaced it just now, and this one remember
     /// what was there before: where there can be others, it is looked for again until that is forgotten.
     pub fn beside(logs: &Directory) -> Option<Self> {
-        let first = Self::beside_now(logs);
-        if first.is_some() || fresh::is_of_one_node(logs) {
-            return first;
-        }
-        (0..LOOKS).find_map(|_| {
-            std::thread::sleep(LOOK_AGAIN);
-            Self::beside_now(logs)
-        })
+        Looks { left: LOOKS }.for_note(logs)
     }
 
     fn beside_now(logs: &Directory) -> Option<Self> {
@@ -327,6 +346,18 @@ pub(crate) fn tells_devices(directory: &Directory) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The attack: a container of ten logs without notes, where there can be several nodes. Each was waited for, twice.
+    #[test]
+    fn all_notes_of_a_container_together_are_waited_for_once() {
+        // Nobody says of it that it has one node.
+        let logs = Directory::open(Path::new("/proc/self")).unwrap();
+        let mut looks = Looks { left: 2 };
+        for left in [0, 0] {
+            assert_eq!(looks.for_note(&logs), None);
+            assert_eq!(looks.left, left);
+        }
+    }
 
     #[test]
     fn a_note_says_one_thing_in_one_way() {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
@@ -30,6 +31,9 @@ pub struct IndexFile {
     singles: Blocks<Extent>,
     bytes: u64,
     parts_max: usize,
+    /// Bytes of memory that blocks take which were read, and may take.
+    blocks: AtomicU64,
+    blocks_max: u64,
 }
 
 /// The blocks of one kind.
@@ -66,11 +70,11 @@ struct ReachingRun {
 pub struct DamagedIndex;
 
 impl IndexFile {
-    /// Reads the beginning of an index, if that takes at most so many bytes of memory.
+    /// Reads the beginning of an index, if that takes at most so many bytes of memory. What is read later may take other ones.
     ///
     /// # Errors
     /// Says why it cannot be used.
-    pub fn open(file: File, memory_max: u64) -> Result<Self, String> {
+    pub fn open(file: File, memory_max: u64, blocks_max: u64) -> Result<Self, String> {
         let told = |errno: Errno| errno.to_string();
         let facts = fstat(&file).map_err(told)?;
         let bytes = u64::try_from(facts.st_size).unwrap_or(0);
@@ -96,7 +100,8 @@ impl IndexFile {
         let (runs, end) = Blocks::at(length as u64, &head.runs, RUN_BYTES);
         let (singles, _) = Blocks::at(end, &head.singles, SINGLE_BYTES);
         let parts_max = PARTS_MAX.min(memory_max / BYTES_OF_PART) as usize;
-        Ok(IndexFile { file, head, runs, singles, bytes, parts_max })
+        let blocks = AtomicU64::new(0);
+        Ok(IndexFile { file, head, runs, singles, bytes, parts_max, blocks, blocks_max })
     }
 
     /// Returns its beginning.
@@ -104,10 +109,22 @@ impl IndexFile {
         &self.head
     }
 
-    /// Returns the bytes of memory that its beginning takes, about.
+    /// Returns the bytes of memory that its beginning and what was read of the rest take, about.
     pub fn memory(&self) -> u64 {
         let fences = self.head.runs.len() + self.head.singles.len();
-        (fences * (size_of::<Fence>() + size_of::<u64>() + size_of::<OnceLock<()>>())) as u64
+        let of_fence = size_of::<Fence>() + size_of::<u64>() + size_of::<OnceLock<Box<[()]>>>();
+        (fences * of_fence) as u64 + self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// Takes memory for a block; `None` if there is none left for it.
+    fn take_for<T>(&self, fence: &Fence) -> Option<()> {
+        let bytes = u64::from(fence.entries) * size_of::<T>() as u64;
+        let taken = self.blocks.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if taken > self.blocks_max {
+            self.blocks.fetch_sub(bytes, Ordering::Relaxed);
+            return None;
+        }
+        Some(())
     }
 
     /// Returns how many bytes of the file can be read at a time within the memory: a small index can claim that every other one is a part.
@@ -240,6 +257,7 @@ impl IndexFile {
         unread: Unread,
     ) -> Result<&[ReachingRun], DamagedIndex> {
         let read = || {
+            self.take_for::<ReachingRun>(fence)?;
             let bytes = self.block(self.runs.begins[block], fence, RUN_BYTES)?;
             let mut reach = 0;
             let mut reaching = |it| {
@@ -261,6 +279,7 @@ impl IndexFile {
         unread: Unread,
     ) -> Result<&[Extent], DamagedIndex> {
         let read = || {
+            self.take_for::<Extent>(fence)?;
             let bytes = self.block(self.singles.begins[block], fence, SINGLE_BYTES)?;
             let is_inside = |it: &Extent| it.end() <= self.head.size;
             let single = |it| decode_single(it, fence.first).filter(is_inside);

@@ -80,7 +80,8 @@ fn bytes_of(reader: &Reader) -> Option<Vec<u8>> {
         return None;
     }
     let container = reader.container();
-    let states = container.states();
+    let listed = reader.read_logs().iter().map(|it| &it.listed);
+    let states = container.states_of(container.states(), listed);
     let known = |log: &ReadLog| {
         let scan = log.scan.as_ref().ok()?;
         let intended = states.last(log.listed.seat, log.listed.number)?.intended;

@@ -14,6 +14,9 @@ pub const FIRST_SEAT: u32 = 1;
 /// Largest manifest: a line for each log, each with the longest path that the kernel takes.
 pub const MANIFEST_BYTES_MAX: u64 = 32 << 20;
 
+/// Longest path that the kernel takes (PATH_MAX, limits.h, which counts a zero behind it). A longer one can be walked step by step, which takes as long as whoever forged it likes.
+const PATH_BYTES_MAX: usize = 4095;
+
 /// A log, as the manifest knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedLog {
@@ -32,7 +35,8 @@ impl ListedLog {
     pub fn line(&self) -> Option<String> {
         let path = self.path.to_str()?;
         let is_plain = |text: &str| !text.is_empty() && !text.contains(char::is_control);
-        if !is_plain(&self.target) || !is_plain(path) || !is_absolute(&self.path) {
+        let is_short = path.len() <= PATH_BYTES_MAX;
+        if !is_plain(&self.target) || !is_plain(path) || !is_short || !is_absolute(&self.path) {
             return None;
         }
         let mut said = format!("log\t{}\t{}\t{path}\t", self.number, self.target);
@@ -124,6 +128,24 @@ mod tests {
         for path in ["etc", "/a/../etc", "/a\nb", "", "/a\tb"] {
             assert_eq!(ListedLog { path: path.into(), ..log(0) }.line(), None, "{path:?}");
         }
+    }
+
+    /// A forged list named 4,096 logs at the end of a path 4,000 directories deep: looking for them took minutes.
+    #[test]
+    fn a_path_is_no_longer_than_the_kernel_takes() {
+        let of = |bytes: usize| ListedLog {
+            path: format!("/{}", "d".repeat(bytes - 1)).into(),
+            ..log(0)
+        };
+        assert_eq!(
+            parse(of(PATH_BYTES_MAX).line().unwrap().as_bytes()).unwrap(),
+            [of(PATH_BYTES_MAX)]
+        );
+        let longer = of(PATH_BYTES_MAX + 1);
+        assert_eq!(longer.line(), None);
+        let said = format!("log\t0\tt 0\t{}\t", longer.path.display());
+        let line = format!("{said}{:08x}\n", crc32c::crc32c(said.as_bytes()));
+        assert_eq!(parse(line.as_bytes()).unwrap_err(), "line 1 is not a log");
     }
 
     proptest! {

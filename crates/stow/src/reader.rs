@@ -5,7 +5,9 @@ mod compared_records;
 mod copied;
 mod end;
 mod facts;
+mod opening;
 mod reading;
+mod scanned;
 mod small;
 mod unstored;
 mod usable_index;
@@ -14,10 +16,7 @@ pub use reading::Stretch;
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
-
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::allowance::Allowance;
 use crate::container::MANIFEST;
@@ -28,7 +27,6 @@ use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, IndexFile};
 use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
-use crate::scan::LogScan;
 use crate::{Container, States, StowError};
 use ahead::Ahead;
 use compared_records::ComparedRecords;
@@ -52,6 +50,8 @@ pub struct Reader {
     changes: u64,
     /// The same container without the index, once that is needed.
     scanned: OnceLock<Box<Reader>>,
+    /// Held by who makes it: several at once would take so many times its memory.
+    scanning: Mutex<()>,
     /// Records that were compared as a whole because parts of them were read.
     compared: ComparedRecords,
     /// How far the file was asked for that is read in order.
@@ -97,13 +97,8 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn open_scanned(container: Arc<Container>) -> Result<Self, StowError> {
-        if let Some(reader) = Self::of_small(&container)? {
-            return Ok(reader);
-        }
-        let held = container.hold_for_reading()?;
-        let mut reader = Self::new(container, Err("it was not asked for".into()), held);
-        reader.refresh()?;
-        Ok(reader)
+        let memory = container.memory_max();
+        Self::open_scanned_within(container, memory)
     }
 
     fn new(
@@ -129,6 +124,7 @@ impl Reader {
             doubt: None,
             changes: 0,
             scanned: OnceLock::new(),
+            scanning: Mutex::new(()),
             compared: ComparedRecords::default(),
             ahead: Ahead::new(),
             held,
@@ -144,13 +140,14 @@ impl Reader {
         if self.is_small {
             return self.refresh_small();
         }
-        if !self.troubles.is_empty() || self.allowance.is_used_up() {
+        if !self.troubles.is_empty() || self.allowance.used_up().is_some() {
             // Of what another node wrote, some may not have been there yet; or not all was kept that was found.
             let index = std::mem::replace(&mut self.index, Err(String::new()));
             let anew = Self::new(self.container.clone(), index, self.held.take());
             *self = Reader { changes: self.changes, ..anew };
         }
         // Looked at first: what was published by then must be found.
+        self.allowance.begin_look(self.container.patience());
         let states = self.container.states();
         let listed = self.container.logs()?;
         let must_be = states.logs();
@@ -159,33 +156,23 @@ impl Reader {
             return Err(StowError::Damaged { path: self.container.path().join(MANIFEST), why });
         }
         self.container.require_within_logs(listed.len())?;
-        for listed in listed.into_iter().skip(self.logs.len()) {
-            let scan = Err("it was not looked for".into());
-            self.logs.push(ReadLog { listed, scan, is_short: false });
-        }
+        let states = self.container.states_of(states, listed.iter());
+        self.add_listed(listed)?;
+        self.open_logs()?;
         let mut targets = self.logs.iter().map(|it| it.listed.target.as_str());
         if targets.next().is_some_and(|first| targets.any(|it| it != first)) {
             self.ahead.set_useful();
         }
         let mut findings = Findings::default();
         for log in &mut self.logs {
-            if log.scan.is_err() {
-                let known = known_of(&self.index, log.listed.number);
-                let opened = self.container.open_log(&log.listed, OFlags::RDONLY);
-                let scan = |log| match known {
-                    Some(known) => LogScan::behind(log, known.size, known.highest),
-                    None => LogScan::new(log),
-                };
-                log.scan = opened.map(scan).map_err(|cause| cause.to_string());
-            }
             if let Ok(scan) = &mut log.scan
                 && let Err(errno) =
                     scan.look(self.container.node(), &mut self.allowance, &mut findings)
             {
                 log.scan = Err(errno.to_string());
                 // Not what is lost, but what may not be read here: the size would be wrong, which is told to whoever only looks.
-                if self.allowance.is_used_up() {
-                    return Err(Errno::FBIG).attempt("read all of", self.container.path());
+                if let Some(why) = self.allowance.used_up() {
+                    return Err(why).attempt("read all of", self.container.path());
                 }
             }
             let last = states.last(log.listed.seat, log.listed.number);
@@ -278,18 +265,6 @@ impl Reader {
         let known = self.index.as_ref().ok().map(|it| it.head().stamp);
         let stamp = piece.map(|it| it.stamp).or(known);
         self.doubt.as_ref().is_some_and(|doubt| stamp.is_none_or(|it| it.sequence <= doubt.last))
-    }
-
-    /// Returns this container as the logs have it, without the index.
-    pub(crate) fn scanned(&self) -> Result<&Reader, StowError> {
-        if self.index.is_err() {
-            return Ok(self);
-        }
-        if let Some(reader) = self.scanned.get() {
-            return Ok(reader);
-        }
-        let reader = Box::new(Self::open_scanned(self.container.clone())?);
-        Ok(self.scanned.get_or_init(|| reader))
     }
 
     /// Returns the bytes of the merged index that is used, or why none is.

@@ -17,11 +17,12 @@ use crate::lock::{MANIFEST_LOCK, READERS_LOCK, SIZE_LOCK, SMALL_LOCK, WRITERS_LO
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
 use crate::marker::MARKER;
+use crate::noted::Standing;
 use crate::promotion::remove_unlisted;
 use crate::replacement::FLAT;
 use crate::seat::is_of_seat;
 use crate::small;
-use crate::standing::{Standing, standing_to_change};
+use crate::standing::standing_to_change;
 use crate::state::SharedState;
 use crate::states::STATE;
 use crate::{Container, StowError, TornContainer};

@@ -102,6 +102,8 @@ impl LogScan {
         let size = self.log.size()?;
         self.look_at_last(size)?;
         while let Some(header) = self.next_segment(size, findings)? {
+            allowance.keep_segment()?;
+            allowance.require_time()?;
             self.next = header.position + u64::from(header.length);
             self.last = Some(header.position);
             let (highest, has_ended, is_free) = (0, false, false);

@@ -51,7 +51,7 @@ fn a_copy_by_the_kernel_has_the_same_bytes() {
             writer = Writer::open(made.clone(), Placement::Striped).unwrap();
         }
         let reader = Reader::open(made.clone()).unwrap();
-        assert_eq!(reader.index().is_ok(), round > 0);
+        assert_eq!(reader.index().is_ok(), round > 0, "{:?}", reader.index());
         let file = File::create_new(folder.path().join(format!("copy-{round}"))).unwrap();
         let by_kernel = copied(&reader, &file);
         let copy = fs::read(folder.path().join(format!("copy-{round}"))).unwrap();

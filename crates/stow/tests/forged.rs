@@ -275,3 +275,22 @@ fn logs_are_kept_while_what_is_in_the_place_of_their_container_cannot_be_read() 
     }
     assert_eq!(stray().len(), 0);
 }
+
+/// The attack: notes that lead into a large directory, which was listed for each log of another user's container.
+#[test]
+fn what_others_noted_leads_nowhere() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can give files to another user");
+        return;
+    }
+    let folder = copied();
+    let stranger = folder.path().join("copy");
+    assert!(matches!(standing_of(&open(&stranger)).unwrap(), Standing::Copy(_)));
+    let mut command = Command::new("chown");
+    command.args(["-R", "12345"]).args([&stranger, &logs(&folder, "t0"), &logs(&folder, "t1")]);
+    assert!(command.status().unwrap().success());
+    // To tell whose logs they are, the other one would have to be looked for.
+    let standing = standing_of(&open(&stranger)).unwrap();
+    assert!(matches!(standing, Standing::Unknown(_)), "{standing:?}");
+    assert!(!plimsoll_stow::is_surely_original(&open(&stranger)).unwrap());
+}

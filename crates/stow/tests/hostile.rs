@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_stats::Random;
 use plimsoll_stow::header::{HEADER_BYTES, SegmentHeader};
@@ -13,6 +14,7 @@ use plimsoll_stow::word::{Entry, PAGE_BYTES, Run, Stamped, record_checksum};
 use plimsoll_stow::{
     Container, Id, News, Placement, Reader, StowError, Writer, check, write_index,
 };
+use rustix::io::Errno;
 use support::{container, content, targets};
 
 /// A container with everything in it that a segment can say.
@@ -306,39 +308,21 @@ fn an_index_of_holes_is_left_alone() {
     assert!(reader.memory() < 1 << 20);
 }
 
-/// Whoever serves others gives a container so much memory and no more.
+/// The attack: a container with so much to look for that programs which ask for its size wait for minutes.
 #[test]
-fn what_needs_too_much_memory_is_not_read() {
+fn a_look_that_takes_too_long_ends() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let made = container(folder.path(), 1);
-    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
-    (0..5000).for_each(|cell| writer.write_at(&[7], 2 * (cell * 7 % 5000)).unwrap());
-    drop(writer);
-    let open = |memory| {
-        let open = Container::open(made.path(), &targets(folder.path(), 1)).unwrap();
-        Reader::open(Arc::new(open.within_memory(memory)))
-    };
-    let reader = open(1_200_000).unwrap();
-    assert_eq!(reader.read_at(&mut [0; 10], 0).unwrap(), 10);
-    assert!((900_000..1_200_000).contains(&reader.memory()), "{}", reader.memory());
-    // Its size would be wrong as well.
-    let error = open(800_000).map(|it| it.size()).unwrap_err();
-    assert!(error.to_string().contains("too large"), "{error}");
-}
-
-/// A small index can claim any number of parts: as many are told at a time as there is memory for.
-#[test]
-fn what_an_index_tells_is_read_within_the_memory() {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let made = container(folder.path(), 1);
-    let mut writer = Writer::open(made.clone(), Placement::Striped).unwrap();
-    (0..5000).for_each(|cell| writer.write_at(&[7], 2 * cell).unwrap());
-    drop(writer);
-    write_index(&made).unwrap();
-    let open = Container::open(made.path(), &targets(folder.path(), 1)).unwrap();
-    let reader = Reader::open(Arc::new(open.within_memory(100_000))).unwrap();
-    let mut bytes = [1; 10_000];
-    assert_eq!(reader.read_at(&mut bytes, 0).unwrap(), 9_999);
-    assert!(bytes[..9_999].iter().enumerate().all(|(at, it)| *it == [7, 0][at % 2]));
-    assert_eq!(reader.read_at(&mut bytes, 9_000).unwrap(), 999);
+    sample(folder.path());
+    let open = || Container::open(&folder.path().join("it"), &[]).unwrap();
+    fs::remove_file(folder.path().join("it/index")).ok();
+    let hurried = Arc::new(open().within_time(Duration::ZERO));
+    assert_eq!(Reader::open(hurried.clone()).map(drop).unwrap_err().errno(), Errno::TIMEDOUT);
+    let told = plimsoll_stow::is_surely_original(&hurried);
+    assert_eq!(told.unwrap_err().errno(), Errno::TIMEDOUT);
+    // One that was opened in time is read anew once there is time again.
+    let patient = Arc::new(open().within_time(Duration::from_secs(600)));
+    assert_eq!(
+        content(&Reader::open(patient).unwrap()),
+        content(&Reader::open(Arc::new(open())).unwrap())
+    );
 }

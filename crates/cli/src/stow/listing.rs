@@ -4,16 +4,25 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
+use plimsoll_process::memory_limit;
 use plimsoll_report::Record;
 use plimsoll_stow::{ANCHOR, Container, Reader, StowError, Target};
 use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
 
 use super::info::{LOGS, SIZE};
 use super::targets::LogTargets;
 use crate::output::Output;
+
+/// The part of this program's memory that one of many containers takes at most: putting its records in order takes as much again.
+const MEMORY_PART: u64 = 8;
+
+/// How long a look at another user's container takes that has hardly anything in it.
+const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
 
 /// List a directory, with containers as files
 #[derive(clap::Args)]
@@ -65,7 +74,7 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
                     waits = false;
                     without_size(row, &format!("container, held by {holder}"))
                 }
-                Err(_) => without_size(row, "damaged container"),
+                Err(error) => without_size(row, without_size_as(&error)),
             },
             FileType::RegularFile => {
                 let row =
@@ -93,9 +102,26 @@ fn container_in(
     if !Container::is_in(&child).map_err(failed)? {
         return Ok(None);
     }
-    let container = Container::open_in(child, targets)?;
+    let container = Container::open_in(child, targets)?.within_limits();
+    // Of many, one may be of anybody, and of any size.
+    let memory = memory_limit().map_or(u64::MAX, |it| it as u64) / MEMORY_PART;
+    let memory = container.memory_max().min(memory);
+    let container = container.within_memory(memory);
     let container = if waits { container } else { container.without_waiting() };
+    let container = match container.is_strangers() {
+        true => container.within_time(LOOK_AT_OTHERS),
+        false => container,
+    };
     Reader::open(Arc::new(container)).map(Some)
+}
+
+/// Says what a container is that cannot be looked at.
+fn without_size_as(error: &StowError) -> &'static str {
+    match error.errno() {
+        Errno::FBIG => "container, which takes too much memory here",
+        Errno::TIMEDOUT => "container, which takes too long to look at",
+        _ => "damaged container",
+    }
 }
 
 fn without_size(row: Record, kind: &str) -> Record {

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use plimsoll_guarded::Readers;
 
 use super::Reader;
-use crate::allowance::RECORD_BYTES;
 use crate::index_file::IndexFile;
 use crate::scan::LogScan;
 
@@ -14,7 +13,8 @@ impl Reader {
     /// Returns the bytes of memory that it takes, about.
     pub fn memory(&self) -> u64 {
         let index = self.index.as_ref().map_or(0, IndexFile::memory);
-        index + self.records.len() as u64 * RECORD_BYTES
+        let scanned = self.scanned.get().map_or(0, |it| it.memory());
+        index + self.allowance.taken() + scanned
     }
 
     /// Notes for the container's writers how much was read, and up to which stamp.

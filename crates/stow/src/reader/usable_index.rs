@@ -12,9 +12,11 @@ pub fn usable_index(container: &Container) -> Result<IndexFile, String> {
         std::io::ErrorKind::NotFound => "there is none".to_string(),
         _ => cause.to_string(),
     })?;
-    let index = IndexFile::open(file, container.memory_max())?;
+    let most = container.memory_max();
+    let index = IndexFile::open(file, most, container.index_memory_max())?;
     let states = container.states();
     let listed = container.logs().map_err(|error| error.to_string())?;
+    let states = container.states_of(states, listed.iter());
     let seat = |log: u32| listed.get(log as usize).map(|it: &ListedLog| it.seat);
     let last = |log: u32| -> Option<LastStamps> { states.last(seat(log)?, log) };
     let known = IndexedContainer {
