@@ -23,7 +23,7 @@ pub use self::make::{keep_names, make, wait_for_mark};
 pub use self::outgrow::settle_named;
 use self::outgrow::{outgrow, settled};
 use super::still::{self, Number, Way};
-use super::{Outcome, counting, number, settings};
+use super::{counting, number, settings};
 use crate::backend::{Answer, Request, TransferRequest};
 use crate::sys;
 use crate::thread::Serving;
@@ -126,7 +126,7 @@ fn change(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> {
                 set_known(fd, false);
                 return Some(None);
             }
-            Request::Sync { op } => return Some(Some(synced(fd, op, is_synced))),
+            Request::Sync { op } => return Some(synced(fd, op, is_synced)),
             _ => {}
         }
         let facts = fstat(file).ok()?;
@@ -193,16 +193,20 @@ fn changed(fd: c_int, request: &Request) -> Answer {
     }
 }
 
-/// Makes durable what was written; a container that is made of it later is durable from the beginning, then.
-fn synced(fd: c_int, op: Op, was_synced: bool) -> Outcome {
-    let file = sys::borrow(fd).ok_or(libc::EBADF)?;
-    if !was_synced && op != Op::SyncFileRange {
-        Stage::Plain { is_synced: true }.set(file).map_err(number)?;
+/// Makes durable what was written; a container that is made of it later is durable from the beginning, then. What concerns other files as well is left to the kernel.
+fn synced(fd: c_int, op: Op, was_synced: bool) -> Answer {
+    let file = sys::borrow(fd)?;
+    if !was_synced
+        && op != Op::SyncFileRange
+        && (Stage::Plain { is_synced: true }).set(file).is_err()
+    {
+        // What is durable must not be lost in a container that is not.
+        let _ = Stage::forget(file);
     }
     let done = match op {
+        Op::Fsync => fsync(file),
         Op::Fdatasync => fdatasync(file),
-        Op::SyncFileRange => Ok(()),
-        _ => fsync(file),
+        _ => return None,
     };
-    done.map(|()| 0).map_err(number)
+    Some(done.map(|()| 0).map_err(number))
 }
