@@ -20,7 +20,7 @@ use crate::record::program;
 
 /// Run a program whose new files below a directory are containers
 ///
-/// Every file that the program, or a program that it starts, makes below DIR becomes a container with logs on the targets once it is no small one any more;
+/// Every file that the program, or a program that it starts, makes below DIR becomes a container with logs on the targets;
 /// containers there are read and written as the files that they hold, and everything else is as it is. This works for dynamically linked
 /// programs, without recompiling: plain tools, shells, threads, MPI programs. docs/stow.md says what holds and what does not.
 ///
@@ -50,8 +50,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value_t = Bytes::new(Stowing::BUFFER_BYTES))]
     buffer: Bytes,
 
-    /// Files stay plain ones in the mount itself, and on no target, until they have more bytes than this, 32 KiB at most; 0B makes a container of
-    /// each at once
+    /// Files stay in the mount itself, and on no target, until they have more bytes than this, 32 KiB at most: a small file is three inodes then
+    /// instead of 13; 0B has all on targets
     #[arg(long, value_name = "SIZE", default_value_t = Bytes::new(Stowing::SMALL_BYTES), value_parser = small_size)]
     small: Bytes,
 

@@ -2,6 +2,8 @@
 //!
 //! Until then the kernel serves them. Who changes one keeps it still meanwhile (`still`) and looks at its mark; who reads looks at the mark afterwards, if what came back could be that of a
 //! file which has just become a container: less than was asked for, an end, a size. What a mapping or a further name leads to stays a plain file for good.
+//!
+//! Not in what is shipped (feature `growing`): whoever opens a file while another process makes a container of it may still take it for a plain one, and lose what he writes.
 
 mod by_kernel;
 mod known;
@@ -22,18 +24,26 @@ pub use self::known::{
 pub use self::make::{keep_names, make, wait_for_mark};
 pub use self::outgrow::settle_named;
 use self::outgrow::{outgrow, settled};
+use super::entry::Key;
 use super::still::{self, Number, Way};
 use super::{counting, number, settings};
 use crate::backend::{Answer, Request, TransferRequest};
 use crate::sys;
 use crate::thread::Serving;
 
+/// Whether files grow in this library at all.
+pub const IS_BUILT: bool = cfg!(feature = "growing");
+
 /// Has a number become another file's while no other thread writes to the one that it was; returns false if that does not grow any more, and nothing was done.
 pub fn replace(serving: &Serving, fd: c_int, kernel: &mut dyn FnMut() -> bool) -> bool {
-    let facts = sys::borrow(fd).filter(|_| is_one(fd)).and_then(|it| fstat(it).ok());
+    if !IS_BUILT {
+        return false;
+    }
+    // Not by what is known of the number: threads that use it may just have forgotten that. One of them may be making a container of the file, by this very number.
+    let stage = || sys::borrow(fd).and_then(|it| Stage::of(it).ok()).flatten();
+    let facts = sys::borrow(fd).filter(|_| stage().is_some()).and_then(|it| fstat(it).ok());
     let still = facts.and_then(|it| still::keep(serving, Number::of(&it), Way::Shared).ok());
-    let grows = || matches!(sys::borrow(fd).map(Stage::of), Some(Ok(Some(Stage::Plain { .. }))));
-    if still.is_none() || !grows() {
+    if still.is_none() || !matches!(stage(), Some(Stage::Plain { .. })) {
         return false;
     }
     kernel();
@@ -97,13 +107,18 @@ pub fn serve(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> 
 /// Changes a file, or has the kernel do something by which it stays a plain one.
 fn change(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> {
     let file = sys::borrow(fd)?;
-    let facts = fstat(file).ok()?;
-    let (number_of_it, mut stays) = (Number::of(&facts), false);
+    let mut stays = false;
     loop {
-        let still = match still::keep(serving, number_of_it, way(request)) {
+        let seen = fstat(file).ok()?;
+        let still = match still::keep(serving, Number::of(&seen), way(request)) {
             Ok(still) => still,
             Err(error) => return Some(Some(Err(error))),
         };
+        let facts = fstat(file).ok()?;
+        if Key::of(&facts) != Key::of(&seen) {
+            // Another thread has given the number to another file, which nobody keeps still.
+            continue;
+        }
         let is_synced = match Stage::of(file) {
             Ok(Some(Stage::Plain { is_synced })) => is_synced,
             Ok(Some(Stage::Moving { .. })) => {
@@ -129,7 +144,6 @@ fn change(serving: &Serving, fd: c_int, request: &Request) -> Option<Answer> {
             Request::Sync { op } => return Some(synced(fd, op, is_synced)),
             _ => {}
         }
-        let facts = fstat(file).ok()?;
         if stays || fits(request, u64::try_from(facts.st_size).unwrap_or(0)) {
             return Some(changed(fd, request));
         }

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, OFlags, SeekFrom, seek};
 
 use super::entry::Used;
 use super::lock_change::LockChange;
-use super::{Outcome, number, registry, serving, still};
+use super::{Outcome, growing, number, registry, serving, still};
 use crate::backend::LockRequest;
 use crate::text::Text;
 use crate::{clock, sys};
@@ -78,7 +78,7 @@ fn any_place(tried: usize) -> u64 {
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let process = u64::from(sys::thread_id());
     let any = clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    match tried < TRIES / 2 {
+    match growing::IS_BUILT && tried < TRIES / 2 {
         true => u64::from(still::domain()) * PLACES_OF_DOMAIN + any % PLACES_OF_DOMAIN,
         false => any % PLACES,
     }

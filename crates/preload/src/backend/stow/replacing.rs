@@ -22,7 +22,9 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     let (from_name, to_name) = (from, to);
     let (from, to) = (NamedAt::of(from_name)?, NamedAt::of(to_name)?);
     let is_from_below = names::is_below(from_name);
-    let facts = |at: &NamedAt<'_>, is_below: bool| at.facts().ok().filter(|_| is_below);
+    let facts = |at: &NamedAt<'_>, is_below: bool| {
+        (growing::IS_BUILT && is_below).then(|| at.facts().ok()).flatten()
+    };
     // Nobody makes a container of one meanwhile.
     let _still =
         growing::keep_names(serving, [facts(&from, is_from_below), facts(&to, is_to_below)]);
@@ -37,7 +39,7 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
         );
         if let Done(answer) = done {
             // By the kernel, as long as they are kept still.
-            return answer.or_else(|| plainly(&from, &to, flags));
+            return answer.or_else(|| _still.and_then(|_| plainly(&from, &to, flags)));
         }
     }
     Some(Err(libc::EBUSY))

@@ -39,7 +39,8 @@ pub fn set_size(entry: &mut Used, length: off_t) -> Outcome {
 /// Gives the file of a name another size.
 pub fn truncate_name(serving: &Serving, at: &NamedAt<'_>, length: off_t) -> Answer {
     // Nobody makes a container of a plain one meanwhile.
-    let facts = statat(at.directory, at.path, AtFlags::empty()).ok();
+    let looked = || statat(at.directory, at.path, AtFlags::empty()).ok();
+    let facts = growing::IS_BUILT.then(looked).flatten();
     let still = growing::keep_names(serving, [facts, None]);
     let Some(found) = at.container(true) else {
         let _still = still?;

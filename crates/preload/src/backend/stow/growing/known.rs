@@ -8,6 +8,7 @@ use plimsoll_stow::Stage;
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat};
 
 use super::super::{hold, serving, still};
+use super::IS_BUILT;
 use crate::sys;
 
 /// Descriptors beyond this are asked about at each call.
@@ -69,12 +70,14 @@ pub fn duplicated(from: c_int, to: c_int) {
 pub fn is_adopted(fd: c_int, facts: &Stat) -> bool {
     // Most are of other files, and nothing is opened for these.
     let has_mark = || sys::borrow(fd).is_some_and(|it| matches!(Stage::of(it), Ok(Some(_))));
-    has_mark() && serving(|_| Some(Ok(usize::from(adopt(fd, facts, false))))) == Some(Ok(1))
+    IS_BUILT
+        && has_mark()
+        && serving(|_| Some(Ok(usize::from(adopt(fd, facts, false))))) == Some(Ok(1))
 }
 
 /// Returns whether a descriptor is of a file that grows, and has others know that it is open.
 pub fn adopt(fd: c_int, facts: &Stat, is_new: bool) -> bool {
-    let Some(file) = sys::borrow(fd) else { return false };
+    let Some(file) = sys::borrow(fd).filter(|_| IS_BUILT) else { return false };
     if facts.st_uid != acting_user() || !matches!(Stage::of(file), Ok(Some(_))) {
         return false;
     }

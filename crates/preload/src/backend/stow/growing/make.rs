@@ -13,6 +13,7 @@ use super::super::entry::Key;
 use super::super::settings::Settings;
 use super::super::still::{self, Number, Still, Way};
 use super::super::{hold, number};
+use super::IS_BUILT;
 use super::known::note_opened;
 use crate::sys;
 use crate::thread::Serving;
@@ -27,7 +28,7 @@ pub fn make(
     parent: &Directory,
     (name, flags, mode): (&OsStr, OFlags, u32),
 ) -> Result<Option<c_int>, c_int> {
-    if settings.small_bytes == 0 || !is_of_one_node(parent) || !parent.keeps_names() {
+    if !IS_BUILT || settings.small_bytes == 0 || !is_of_one_node(parent) || !parent.keeps_names() {
         return Ok(None);
     }
     let above = fstat(parent).map_err(number)?;
@@ -74,6 +75,9 @@ pub fn wait_for_mark(serving: &Serving, fd: c_int, above: &Stat, name: &[u8]) {
 
 /// Keeps the files of names still, if they may grow.
 pub fn keep_names(serving: &Serving, files: [Option<Stat>; 2]) -> Option<(Option<Still>, Still)> {
+    if !IS_BUILT {
+        return None;
+    }
     let number = |it: &Stat| {
         (FileType::from_raw_mode(it.st_mode) == FileType::RegularFile && it.st_uid == acting_user())
             .then(|| Number::of(it))

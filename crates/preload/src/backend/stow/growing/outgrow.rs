@@ -16,6 +16,7 @@ use super::super::entry::{Key, told};
 use super::super::found::Found;
 use super::super::still::{self, Number, Way};
 use super::super::{counting, hold, memory, number, registry, settings, spreading};
+use super::IS_BUILT;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
 use crate::{descriptors, sys};
@@ -33,6 +34,9 @@ pub fn settled(serving: &Serving, fd: c_int, facts: &Stat) {
 
 /// Waits for whoever makes a container of a file, which is what was found, and ends what they began if they were killed; returns whether it was such a one.
 pub fn settle_named(serving: &Serving, found: &Found) -> bool {
+    if !IS_BUILT {
+        return false;
+    }
     let path = found.path();
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));
     let Ok(directory) = Directory::open_held(found.directory(), path.into()) else { return false };
@@ -54,14 +58,18 @@ pub fn settle_named(serving: &Serving, found: &Found) -> bool {
 /// Makes a container of a file; returns false if it stays a plain one for good, and has lost its mark.
 pub fn outgrow(serving: &Serving, fd: c_int) -> Result<bool, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
+    let seen = fstat(file).map_err(number)?;
+    let _still = still::keep(serving, Number::of(&seen), Way::Alone)?;
     let facts = fstat(file).map_err(number)?;
-    let _still = still::keep(serving, Number::of(&facts), Way::Alone)?;
+    if Key::of(&facts) != Key::of(&seen) {
+        // The number is another file's by now, which is to be looked at.
+        return Ok(true);
+    }
     let is_synced = match Stage::of(file).map_err(number)? {
         Some(Stage::Plain { is_synced }) => is_synced,
         // Another one was quicker, or is to be looked at again.
         _ => return Ok(true),
     };
-    let facts = fstat(file).map_err(number)?;
     let stays = |error: Option<c_int>| {
         let _ = Stage::forget(file);
         error.map_or(Ok(false), Err)
