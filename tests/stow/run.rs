@@ -7,7 +7,6 @@ mod durability;
 mod everyday_tools;
 mod exchanged;
 mod formats;
-mod growing;
 mod held;
 mod hostile;
 mod like_plain;
@@ -28,7 +27,6 @@ mod window;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -50,13 +48,6 @@ impl Stowed {
         let storage = Storage::with_targets(2);
         fs::create_dir(storage.folder.path().join("mount")).unwrap();
         Stowed { storage }
-    }
-
-    /// A mount in which others could exchange names: small files are containers there from the beginning.
-    fn shared() -> Self {
-        let stowed = Self::new();
-        fs::set_permissions(stowed.at(""), fs::Permissions::from_mode(0o777)).unwrap();
-        stowed
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -145,7 +136,7 @@ fn what_dd_wrote_is_a_container_that_other_programs_read_as_a_file() {
 
 #[test]
 fn shells_redirect_append_and_share_a_position() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     assert_eq!(stowed.shell("echo one > f; echo two >> f; cat < f"), "one\ntwo\n");
     // Processes that share a descriptor, at the same time: nothing is lost.
     let script = "for i in $(seq 40); do (echo line $i) & done > all; wait; sort -u all | wc -l; wc -l < all";
@@ -208,7 +199,7 @@ g = open('g', 'w'); g.write('x'); g.flush(); os.unlink('g'); os.kill(os.getpid()
 /// Who may write to the directory can give a container of another such a name.
 #[test]
 fn only_what_its_owner_removed_is_discarded() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo precious > x");
     let hidden = ".plimsoll-stow-gone-0123456789abcdef";
     fs::rename(stowed.at("x"), stowed.at(hidden)).unwrap();
@@ -250,7 +241,7 @@ for i in range(1000000):
 
 #[test]
 fn by_variables_alone_and_only_what_is_wanted() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let targets: Vec<&str> = stowed.storage.targets.iter().map(|it| it.to_str().unwrap()).collect();
     let mut command = Command::new("bash");
     command.args(["-c", "echo 1 > a.h5; env -i bash -c 'echo 2 > b.h5'; echo 3 > log; cat *"]);

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::directory::checked;
 use crate::held::Identity;
-use crate::trust::{STICKY, is_mine_or_roots, is_writable_by_others};
+use crate::trust::is_writable_by_others;
 use crate::{Directory, Refusal, acting_user};
 
 /// Only its maker enters a directory that is made to be one's own.
@@ -65,13 +65,6 @@ impl Directory {
     /// Returns whether nobody else can put anything in the place of what this user makes here, so that what was opened is what was made.
     fn is_own_place(&self) -> bool {
         self.facts().is_ok_and(|it| it.st_uid == acting_user() && !is_writable_by_others(self, &it))
-    }
-
-    /// Returns whether nobody but this user and root can give the names of this user's files in it to other files: only they may write to it, or it is sticky and theirs.
-    pub fn keeps_names(&self) -> bool {
-        self.facts().is_ok_and(|it| {
-            is_mine_or_roots(&it) && (it.st_mode & STICKY != 0 || !is_writable_by_others(self, &it))
-        })
     }
 
     /// Gives a directory that is held another name, unless there is something of that name.

@@ -14,7 +14,7 @@ use crate::readers::has_list;
 use crate::{Directory, Refusal, acting_user};
 
 const ROOT: u32 = 0;
-pub(crate) const STICKY: u32 = 0o1000;
+const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 pub(crate) const EVERYONE_WRITES: u32 = 0o002;
 

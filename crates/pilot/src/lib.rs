@@ -31,5 +31,4 @@ mod run_tally;
 pub use crew::Crew;
 pub use memory::{KeptMemory, MemoryError};
 pub use pilot::Pilot;
-pub use place::of_user as place_of_user;
 pub use run_tally::{RunTally, RunTotals};

@@ -21,7 +21,7 @@ const DRAFT: u32 = 0o500;
 ///
 /// # Errors
 /// Fails if there is none, and none can be made.
-pub fn of_user() -> io::Result<Directory> {
+pub(crate) fn of_user() -> io::Result<Directory> {
     let name = format!("plimsoll-{}", rustix::process::geteuid().as_raw());
     let of_user = Directory::open(Path::new(PLACE)).and_then(|place| private_in(&place, &name));
     of_user.map_err(|cause| io::Error::new(cause.kind(), format!("{PLACE}/{name}: {cause}")))

@@ -55,11 +55,6 @@ pub trait Backend: Sync {
     /// Returns whether a descriptor is its own of which nothing is known: inherited, received or just opened.
     fn owns(&self, fd: c_int) -> bool;
 
-    /// Returns whether a descriptor that it has just opened by a name of its own is its own, too.
-    fn keeps(&self, _fd: c_int) -> bool {
-        true
-    }
-
     /// Serves a call on a descriptor of its own.
     fn on_descriptor(&self, fd: c_int, request: &Request) -> Answer;
 
@@ -265,7 +260,6 @@ fn ask_all(name: &Name, request: &NameRequest) -> Answer {
         let Some(answer) = backend.on_name(name, request) else { continue };
         if let (NameRequest::Open { .. }, Ok(fd)) = (request, answer) {
             set_owner(fd as c_int, mark);
-            owners::note(fd as c_int, if backend.keeps(fd as c_int) { mark } else { KERNEL });
         }
         return Some(answer);
     }

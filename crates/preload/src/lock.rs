@@ -28,11 +28,6 @@ impl Lock {
         self.wait()
     }
 
-    /// Opens it in a forked child, whose only thread does not hold it.
-    pub fn open_in_child(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-
     fn wait(&self) -> Held<'_> {
         let mut tries = 0u32;
         while !self.try_once() {

@@ -123,18 +123,6 @@ pub fn control(fd: c_int, command: c_int, lock: *mut libc::flock) -> Result<c_in
     if result < 0 { Err(-result as c_int) } else { Ok(result as c_int) }
 }
 
-/// Gives the file of a name another size.
-///
-/// # Errors
-/// With the kernel's number.
-pub fn truncate(path: &CStr, length: libc::off_t) -> Result<(), c_int> {
-    // SAFETY: a string, and a number.
-    let result = unsafe {
-        raw_call(libc::SYS_truncate, [path.as_ptr().expose_provenance(), length as usize, 0, 0])
-    };
-    if result < 0 { Err(-result as c_int) } else { Ok(()) }
-}
-
 /// Has the kernel write one byte somewhere.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ use crate::word::PAGE_BYTES;
 use crate::{Container, Id, SmallWriter, StowError, Target, small};
 
 /// What the names of unfinished containers begin with.
-pub(crate) const DRAFT_PREFIX: &str = ".plimsoll-stow-new-";
+const DRAFT_PREFIX: &str = ".plimsoll-stow-new-";
 /// How often one is made: whoever discards drafts may take one that is not locked yet.
 const ATTEMPTS: u32 = 3;
 
@@ -185,7 +185,7 @@ fn fill_small(
 }
 
 /// Writes the files of a container without logs. Returns its lock, which is held, so that others know that it is being made.
-pub(crate) fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
+fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
     let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };

@@ -87,19 +87,6 @@ pub fn unmark_left(directory: impl AsFd, is_named: impl Fn() -> bool) -> Result<
     Ok(false)
 }
 
-/// Lets others know that somebody has the file of this anchor open, as long as this open file lasts.
-///
-/// # Errors
-/// If the file system has no such locks.
-pub(crate) fn hold(anchor: impl AsFd) -> Result<(), Errno> {
-    let mut lock = on_holds(libc::F_RDLCK);
-    lock.l_len = 1;
-    let fd = anchor.as_fd().as_raw_fd();
-    // SAFETY: an open file, and a lock that the kernel reads.
-    let locked = unsafe { libc::fcntl(fd, libc::F_OFD_SETLK, &raw mut lock) };
-    if locked < 0 { Err(Errno::NOLCK) } else { Ok(()) }
-}
-
 /// Returns whether somebody has the file of this anchor open; also where that cannot be told. When an anchor is closed, the locks of
 /// the process that closes it go, as those of all files do: who may have some does not ask.
 pub fn is_held(anchor: impl AsFd) -> bool {
@@ -113,21 +100,17 @@ pub fn is_held_to_write(anchor: impl AsFd) -> bool {
 
 /// Returns whether somebody keeps a lock of this kind from being taken.
 fn is_in_the_way(anchor: impl AsFd, kind: i32) -> bool {
-    let mut lock = on_holds(kind);
-    let fd = anchor.as_fd().as_raw_fd();
-    // SAFETY: an open file, and a lock that the kernel reads and writes.
-    let asked = unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut lock) };
-    asked < 0 || i32::from(lock.l_type) != libc::F_UNLCK
-}
-
-fn on_holds(kind: i32) -> libc::flock {
-    libc::flock {
+    let mut lock = libc::flock {
         l_type: kind as i16,
         l_whence: libc::SEEK_SET as i16,
         l_start: HOLDS_FROM,
         l_len: HOLDS,
         l_pid: 0,
-    }
+    };
+    let fd = anchor.as_fd().as_raw_fd();
+    // SAFETY: an open file, and a lock that the kernel reads and writes.
+    let asked = unsafe { libc::fcntl(fd, libc::F_OFD_GETLK, &raw mut lock) };
+    asked < 0 || i32::from(lock.l_type) != libc::F_UNLCK
 }
 
 /// Discards a removed container, unless somebody has it open: whoever closes it last does the same. What cannot be removed stays a container, which can be

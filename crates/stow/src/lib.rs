@@ -49,7 +49,6 @@ mod first_sync;
 mod fresh;
 mod glance;
 mod gone;
-mod growth;
 pub mod header;
 mod home;
 mod id;
@@ -115,7 +114,6 @@ pub use gone::{
     HOLDS, HOLDS_FROM, discard_all_gone, discard_gone, gone_name, is_gone, is_gone_name, is_held,
     is_held_to_write, mark_gone, move_gone_up, unmark_left,
 };
-pub use growth::{Outgrown, Stage, left_file, settle};
 pub use home::{Above, Home};
 pub use id::Id;
 pub use index_check::remove_index;

@@ -20,10 +20,10 @@ fn bytes_in_anchors(stowed: &Stowed) -> String {
 
 #[test]
 fn a_path_that_is_too_long_to_be_told_is_no_reason_to_write_elsewhere() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let told = stowed.python(
         "import os
-os.mkdir('team'); os.chmod('team', 0o777)
+os.mkdir('team')
 fd = os.open('team/out', os.O_CREAT | os.O_RDWR)
 os.write(fd, b'before')
 at = os.open('.', os.O_RDONLY)
@@ -153,7 +153,7 @@ fn a_program_that_begins_without_proc_makes_no_containers() {
 /// A program that inherits what it writes to begins while its library cannot enter the mount.
 #[test]
 fn what_is_inherited_is_served_while_the_mount_cannot_be_entered() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = "exec > out 2> errors
 chmod 0 \"$ABOVE\"; mv \"$ABOVE/mount\" \"$ABOVE/away\"; ln -s /tmp \"$ABOVE/mount\"
 /bin/echo one; (ulimit -n 4; exec /bin/echo two) || echo failed; cd /; /bin/echo three
@@ -172,7 +172,7 @@ rm \"$ABOVE/mount\"; mv \"$ABOVE/away\" \"$ABOVE/mount\"; chmod 700 \"$ABOVE\"";
 /// To our own program containers are directories, but what a shell has it print into one is in it.
 #[test]
 fn what_plimsoll_prints_is_in_the_file() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let program = binary().get_program().to_str().unwrap().to_string();
     let script = format!(
         "{program} --version > version; {program} stow ls . > listing; cat version listing"

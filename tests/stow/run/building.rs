@@ -20,7 +20,7 @@ int main(int count, char **arguments) {
 
 #[test]
 fn a_program_that_was_built_is_executed_by_every_call() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     fs::write(stowed.storage.folder.path().join("says.c"), SAYS).unwrap();
     assert_eq!(stowed.shell("cp ../says.c . && cc -o says says.c && cc -c says.c"), "");
     assert!(stowed.at("says").is_file(), "the kernel reads programs itself");
@@ -87,7 +87,7 @@ print(sorted(os.listdir('.')))";
 
 #[test]
 fn a_project_is_configured_made_and_tested() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let configure = "#!/bin/sh
 set -e
 trap 'rm -f conftest*' 0

@@ -23,7 +23,7 @@ fn a_file_is_made_durable_by_its_first_sync() {
 
 #[test]
 fn what_was_never_durable_is_told_and_can_be_removed() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo x > f; echo x > g");
     for name in ["f", "g"] {
         let marker = stowed.at(name).join("plimsoll-container");

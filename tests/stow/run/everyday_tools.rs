@@ -24,7 +24,7 @@ fn md5_of_numbers(stowed: &Stowed) -> String {
 
 #[test]
 fn python_sees_sizes_positions_and_times_as_of_a_plain_file() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = "
 import os, mmap, shutil, fcntl, time, tempfile
 f = open('f', 'w+b'); f.write(b'0123456789'); f.seek(4); f.write(b'xy'); f.flush()

@@ -42,7 +42,7 @@ fn assert_untouched(stowed: &Stowed, name: &str) {
 
 #[test]
 fn without_descriptors_no_container_is_changed() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo precious > x");
     let script = "
 held = []
@@ -65,7 +65,7 @@ fn links_of_others_change_no_container() {
     if !Attacker::can_be_had() {
         return;
     }
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo precious > mine; echo plain > ../plain");
     let script = format!("{CHANGES}\nfor it in changes.items(): tell(*it)");
     for (target, told) in [("mine", "Permission denied"), ("../plain", "done")] {
@@ -105,7 +105,7 @@ impl Drop for Exchange {
 
 #[test]
 fn what_is_exchanged_while_it_is_changed_is_no_container() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo precious > y; mkdir x");
     let exchange = Exchange::of(&stowed, ["x", "y"]);
     let script = "

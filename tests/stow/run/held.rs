@@ -48,7 +48,7 @@ impl Drop for Locker {
 
 /// A file that its owner has opened to everybody.
 fn opened_to_all() -> Stowed {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo data > x");
     for (name, mode) in [("..", 0o755), (".", 0o755), ("x", 0o755), ("x/anchor", 0o644)] {
         set_mode(&stowed, name, mode);
@@ -135,11 +135,11 @@ fn a_removal_that_was_killed_leaves_a_file() {
 /// is open stays open.
 #[test]
 fn what_is_open_in_a_directory_that_is_moved_out_of_the_mount_is_served() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = format!(
         "{TELL}
 import subprocess, sys
-os.mkdir('team'); os.chmod('team', 0o777)
+os.mkdir('team')
 fd = os.open('team/x', os.O_CREAT | os.O_RDWR)
 other = os.open('team/y', os.O_CREAT | os.O_RDWR)
 at = os.open('team', os.O_RDONLY)
@@ -201,7 +201,7 @@ fn a_program_that_gives_up_its_rights_writes_or_is_told() {
         eprintln!("SKIPPED: needs root");
         return;
     }
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = "
 import os
 f = os.open('file', os.O_CREAT | os.O_RDWR, 0o644)

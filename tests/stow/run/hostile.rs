@@ -18,7 +18,7 @@ struct Trapped {
 
 impl Trapped {
     fn run(options: &[&str], program: &PathBuf, arguments: &[&str]) -> Self {
-        let stowed = Stowed::shared();
+        let stowed = Stowed::new();
         let plain = stowed.storage.folder.path().join("plain");
         fs::create_dir(&plain).unwrap();
         let ordinary: Outcome =

@@ -81,7 +81,7 @@ os.unlink('big'); print(sorted(os.listdir('.')))";
 /// Also where the program begins inside of a container.
 #[test]
 fn a_program_that_begins_in_a_container_finds_nothing_in_it() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("echo precious > big");
     let mut command = stowed.command(&[]);
     let script = "rm anchor; echo lost > part; cat anchor; mkdir d; cd ..; cat big";

@@ -12,7 +12,7 @@ use crate::support::recording::{library, python};
 
 #[test]
 fn what_cannot_be_done_has_the_right_error() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = "
 import os, errno, mmap, ctypes, fcntl, struct
 open('f', 'w').write('text' * 2000); os.mkdir('d')
@@ -104,7 +104,7 @@ fn wrong_use_is_told() {
 /// Without `plimsoll stow run`, nobody has looked at the variables before.
 #[test]
 fn variables_that_make_no_sense_are_told_once() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let run = |policy: &str, buffer: &str| -> Outcome {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "sh -c 'seq 1 1000 > x; wc -l < x'"]).current_dir(stowed.at(""));
@@ -131,7 +131,7 @@ fn variables_that_make_no_sense_are_told_once() {
 /// A child that inherits a file and has no descriptors left cannot tell whose it is: it is told so, and nothing goes astray.
 #[test]
 fn without_descriptors_nothing_is_written_elsewhere() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let told = stowed.python(
         "import os, resource
 fd = os.open('x', os.O_CREAT | os.O_RDWR); os.write(fd, b'before')
@@ -242,7 +242,7 @@ for file in files:
     except OSError as error:
         print(error.strerror)
         break";
-    assert_eq!(Stowed::shared().python(script), "Too many open files\n");
+    assert_eq!(Stowed::new().python(script), "Too many open files\n");
 }
 
 /// The logs are the former user's.

@@ -23,7 +23,7 @@ fn no_umask_keeps_the_owner_out() {
     if !Attacker::can_be_had() {
         return;
     }
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let folder = stowed.storage.folder.path();
     for path in stowed.storage.targets.iter().chain([&stowed.at(""), &folder.to_path_buf()]) {
         chown(path, Some(ATTACKER), Some(ATTACKER)).unwrap();

@@ -136,7 +136,7 @@ for size in [10, 100000]:
     tells(libc.rename(b'f', b''))
     print(os.stat('f').st_size == size, open('h').read(), os.path.exists('g'))";
     let told = "Operation not permitted\nInvalid argument\nInvalid argument\nFile exists\nFile exists\nNo such file or directory\nTrue precious False\n";
-    assert_eq!(Stowed::shared().python(script), told.repeat(2));
+    assert_eq!(Stowed::new().python(script), told.repeat(2));
 }
 
 /// Whoever renames over a file is done, or nothing has happened, however many do so at once.

@@ -72,7 +72,7 @@ fn systems_with_boot_ids_of_their_own_see_what_the_others_write() {
         return;
     }
     for options in [&["--small", "0B"][..], &[]] {
-        let stowed = Stowed::shared();
+        let stowed = Stowed::new();
         let boot = stowed.storage.folder.path().join("boot");
         fs::write(&boot, "0b1e2d3c-0000-4000-8000-00000000aa01\n").unwrap();
         let mut one = System::new(&stowed, options, None);

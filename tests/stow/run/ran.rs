@@ -47,7 +47,7 @@ print('done')";
 
 #[test]
 fn nothing_is_nothing_and_quiet_is_quiet() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let outcome =
         stowed.told(&["--except", "*.txt"], &["bash", "-c", "echo 1 > x.txt; ls; exit 3"]);
     let nothing = format!(

@@ -20,7 +20,7 @@ fn on_targets(stowed: &Stowed) -> usize {
 
 #[test]
 fn a_small_file_is_three_inodes_until_it_grows() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("head -c 16000 /dev/zero > f; printf 1234 > g; chmod 640 g; > empty");
     for name in ["f", "g", "empty"] {
         assert_eq!(parts(&stowed, name), ["anchor", "plimsoll-container"], "{name}");
@@ -59,7 +59,7 @@ fn a_size_that_is_too_large_is_refused() {
 /// Killed behind the last write that returned.
 #[test]
 fn what_was_written_is_there_after_a_kill() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     // 64 bytes each, and as many that say where they are in a small file: it grows out of its marker meanwhile.
     for writes in [3, 60, 150, 170, 400] {
         let script = format!(
@@ -81,7 +81,7 @@ os.kill(os.getpid(), signal.SIGKILL)"
 /// What is written is some mixture of old and new, as in a plain file, and nothing of it is lost.
 #[test]
 fn memory_that_changes_while_it_is_written_is_written() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     let script = "import mmap, os, signal
 for size in 8192, 300000:
     m = mmap.mmap(-1, size)
@@ -111,7 +111,7 @@ print('done')";
 /// A marker without its head took what was written to it, and nobody could read that.
 #[test]
 fn a_small_file_without_a_head_takes_nothing_and_is_told() {
-    let stowed = Stowed::shared();
+    let stowed = Stowed::new();
     stowed.shell("printf hello > f; printf other > g; head -c 20000 /dev/zero >> g");
     let marker = stowed.at("f").join("plimsoll-container");
     let mut bytes = fs::read(&marker).unwrap();

@@ -15,7 +15,6 @@ mod counting;
 mod descriptor_name;
 mod entry;
 mod found;
-mod growing;
 mod held_file;
 mod hold;
 mod listing;
@@ -34,9 +33,7 @@ mod replacing;
 mod scope;
 mod settings;
 mod space;
-mod spreading;
 mod status;
-mod still;
 mod transfer;
 mod view;
 mod watching;
@@ -44,7 +41,7 @@ mod watching;
 use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use plimsoll_trace::{Class, Op};
+use plimsoll_trace::Op;
 use rustix::fs::{SeekFrom, Stat};
 use rustix::io::Errno;
 
@@ -88,12 +85,6 @@ impl Backend for Stow {
         match *request {
             // They may wait, and signals must be able to end that.
             Request::Lock(request) => Some(hold::lock(fd, request)),
-            Request::Move(ref transfer)
-                if growing::is_one(fd) && transfer.op.class() != Class::Write =>
-            {
-                let read = growing::read(fd, transfer);
-                read.or_else(|| serving(|serving| on_own(serving, fd, request)))
-            }
             Request::Move(ref transfer) => match at_once::read(fd, transfer) {
                 Some(count) => Some(Ok(count)),
                 None => serving(|serving| {
@@ -137,18 +128,9 @@ impl Backend for Stow {
 
     fn forget(&self, first: u32, last: u32) {
         places::forget_range(first, last);
-        growing::forget_range(first, last);
-    }
-
-    fn keeps(&self, fd: c_int) -> bool {
-        growing::take_opened(fd)
     }
 
     fn duplicated(&self, from: c_int, to: c_int) {
-        if growing::is_one(from) {
-            growing::duplicated(from, to);
-            return;
-        }
         serving(|serving| {
             if let Some(entry) = registry::known(serving, from) {
                 entry.hold(serving).note(to);
@@ -159,9 +141,7 @@ impl Backend for Stow {
 
     fn replace(&self, fd: c_int, kernel: &mut dyn FnMut() -> bool) {
         serving(|serving| {
-            if !growing::replace(serving, fd, kernel) {
-                registry::replace(serving, fd, kernel);
-            }
+            registry::replace(serving, fd, kernel);
             None
         });
         self.closed();
@@ -224,7 +204,6 @@ fn number<T: Into<Errno>>(error: T) -> c_int {
 
 extern "C" fn after_fork() {
     places::begin_anew();
-    still::begin_anew();
     registry::forget_all();
     moved::close_inherited();
 }
@@ -234,22 +213,11 @@ fn on_own(serving: &Serving, fd: c_int, request: &Request) -> Answer {
     if let Request::Close = request {
         return registry::close(serving, fd);
     }
-    if growing::is_one(fd)
-        && let Some(answer) = growing::serve(serving, fd, request)
-    {
-        return answer;
-    }
     let mut tries = 0;
     loop {
         tries += 1;
         let (entry, facts) = match registry::of(serving, fd) {
             Ok(Some(found)) => found,
-            Ok(None) if tries < TRIES && growing::is_found(fd) => {
-                match growing::serve(serving, fd, request) {
-                    Some(answer) => return answer,
-                    None => continue,
-                }
-            }
             Ok(None) => return None,
             // Or it had two names while it was looked at, of the one and the other.
             Err(libc::ESTALE) if tries < TRIES => continue,

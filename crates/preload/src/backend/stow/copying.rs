@@ -6,7 +6,7 @@ use libc::off_t;
 use plimsoll_trace::Op;
 use rustix::fs::{FileType, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, seek};
 
-use super::{growing, number, on_own, registry, serving};
+use super::{number, on_own, registry, serving};
 use crate::backend::{Answer, Buffers, End, Request, TransferRequest};
 use crate::sys;
 
@@ -102,7 +102,7 @@ fn copied_by_kernel(from: End, to: End, length: usize) -> Option<usize> {
     let mut at = at.map(u64::try_from).transpose().ok()?;
     let answer = serving(|serving| {
         let (entry, _) = registry::of(serving, from.fd).ok()??;
-        if growing::is_one(to.fd) || registry::of(serving, to.fd).ok()?.is_some() {
+        if registry::of(serving, to.fd).ok()?.is_some() {
             return None;
         }
         let (source, sink) = (sys::borrow(from.fd)?, sys::borrow(to.fd)?);

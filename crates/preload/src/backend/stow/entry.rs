@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{
-    ANCHOR, Container, Reader, SmallWriter, Stored, StowError, Writer, is_gone, is_gone_name,
-    is_read_from_its_own,
+    ANCHOR, Container, Placement, Reader, SmallWriter, Stored, StowError, Writer, is_gone,
+    is_gone_name, is_read_from_its_own,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Stat, Timestamps, utimensat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use super::settings;
+use super::settings::{self, Policy};
 use super::view::Views;
-use super::{Outcome, counting, memory, number, spreading};
+use super::{Outcome, counting, memory, number};
 use crate::lock::{Held, Lock};
 use crate::mpi::meeting;
 use crate::own_descriptors;
@@ -101,14 +101,19 @@ impl DerefMut for HeldEntry<'_> {
 
 impl Entry {
     /// Makes one of an open container.
-    pub fn new(key: Key, container: Arc<Container>, crew: Arc<Crew>) -> Self {
+    pub fn new(
+        key: Key,
+        container: Container,
+        small: Option<SmallWriter>,
+        crew: Arc<Crew>,
+    ) -> Self {
         let used = Used {
-            container,
+            container: Arc::new(container),
             crew,
             descriptors: Vec::new(),
             aside: Vec::new(),
             writer: None,
-            small: None,
+            small,
             is_large: false,
             counted: 0,
             meetings: 0,
@@ -118,21 +123,6 @@ impl Entry {
             is_program: false,
         };
         Entry { key, lock: Lock::new(), used: UnsafeCell::new(used) }
-    }
-
-    /// Has it written to from the beginning by who made it.
-    #[must_use]
-    pub fn written_by(mut self, writer: Writer) -> Self {
-        let used = self.used.get_mut();
-        (used.writer, used.is_large, used.meetings) = (Some(writer), true, meeting::count());
-        self
-    }
-
-    /// Has it written to by who made it as a small one.
-    #[must_use]
-    pub fn small_by(mut self, small: SmallWriter) -> Self {
-        self.used.get_mut().small = Some(small);
-        self
     }
 
     /// Waits until no other thread uses it.
@@ -196,7 +186,7 @@ impl Used {
             }
             None => {
                 let tally = counting::of_writer(&self.container);
-                let placement = spreading::placement(&self.crew, &self.container);
+                let placement = self.placement();
                 let opened = Writer::open_counted(self.container.clone(), placement, tally);
                 let mut writer = opened.map_err(told)?;
                 writer.copy_by(memory::copy);
@@ -258,6 +248,18 @@ impl Used {
         match self.stored(|small, container| small.truncate(container, size))? {
             Some(_) => Ok(()),
             None => self.writer()?.truncate(size).map_err(told),
+        }
+    }
+
+    /// Returns how a new writer spreads its segments.
+    fn placement(&self) -> Placement {
+        match settings::get().map(|it| it.policy) {
+            Some(Policy::Static) => Placement::Static,
+            Some(Policy::Window) => match self.crew.pilot(&self.container) {
+                Ok(pilot) => Placement::Routed(Box::new(pilot)),
+                Err(_) => Placement::Striped,
+            },
+            _ => Placement::Striped,
         }
     }
 

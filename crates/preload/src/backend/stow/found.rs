@@ -4,7 +4,7 @@
 //! else can write to it, so that what is in it cannot be exchanged; and a link to one only if it is this user's or root's. What
 //! another user serves (FUSE) is not asked anything, as it may never answer.
 //!
-//! The modules `found`, `growing`, `hold`, `names` and `registry` use each other: a name leads to a container, which is held, opened and known by its anchor, and an anchor's descriptor leads back to its name; and a plain file that grows becomes an anchor.
+//! The modules `found`, `hold`, `names` and `registry` use each other: a name leads to a container, which is held, opened and known by its anchor, and an anchor's descriptor leads back to its name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, OFlags, SeekFrom, seek};
 
 use super::entry::Used;
 use super::lock_change::LockChange;
-use super::{Outcome, growing, number, registry, serving, still};
+use super::{Outcome, number, registry, serving};
 use crate::backend::LockRequest;
 use crate::text::Text;
 use crate::{clock, sys};
@@ -21,8 +21,6 @@ use crate::{clock, sys};
 const HOLDS: off_t = HOLDS_FROM;
 /// How many places there are: two that open a file to write must not have the same.
 const PLACES: u64 = plimsoll_stow::HOLDS as u64;
-/// How many those have who keep each other's files still.
-const PLACES_OF_DOMAIN: u64 = PLACES / still::DOMAINS as u64;
 
 fn lock_at(kind: c_int, start: off_t, length: off_t) -> flock {
     flock {
@@ -45,8 +43,8 @@ const TRIES: usize = 8;
 pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
     // By this it is known whether anybody can write to it.
     let kind = if access == OFlags::RDONLY { libc::F_RDLCK } else { libc::F_WRLCK };
-    for tried in 0..TRIES {
-        let mut lock = lock_at(kind, HOLDS + any_place(tried) as off_t, 1);
+    for _ in 0..TRIES {
+        let mut lock = lock_at(kind, HOLDS + any_place() as off_t, 1);
         match sys::control(fd, libc::F_OFD_SETLK, &raw mut lock) {
             Err(libc::EAGAIN | libc::EACCES) => {}
             // There are no such locks: Lustre without `flock`, an old kernel.
@@ -59,29 +57,11 @@ pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
     if meets_others { Ok(()) } else { Err(libc::EAGAIN) }
 }
 
-/// Returns whether somebody has the file open to write to who does not keep it still as this process does: another user, or a system of its own on the same kernel.
-pub fn is_held_elsewhere(fd: c_int) -> bool {
-    let domain = u64::from(still::domain()) * PLACES_OF_DOMAIN;
-    let parts = [(0, domain), (domain + PLACES_OF_DOMAIN, PLACES - domain - PLACES_OF_DOMAIN)];
-    parts.into_iter().any(|(first, count)| {
-        let mut lock = lock_at(libc::F_RDLCK, HOLDS + first as off_t, count as off_t);
-        // A count of 0 would be all that follows.
-        count > 0
-            && sys::control(fd, libc::F_OFD_GETLK, &raw mut lock).is_ok()
-            && c_int::from(lock.l_type) != libc::F_UNLCK
-    })
-}
-
-/// Returns a place among those by which processes that keep files still know each other or, if somebody may have locked all of these, any.
-fn any_place(tried: usize) -> u64 {
+fn any_place() -> u64 {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let process = u64::from(sys::thread_id());
-    let any = clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    match growing::IS_BUILT && tried < TRIES / 2 {
-        true => u64::from(still::domain()) * PLACES_OF_DOMAIN + any % PLACES_OF_DOMAIN,
-        false => any % PLACES,
-    }
+    (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES
 }
 
 /// Returns whether a descriptor has a lock of ours, and so is an anchor's; `None` where there are no such locks. Others can lay their own on any file that they may read:
@@ -246,16 +226,7 @@ fn clip(fd: c_int, lock: &mut flock) -> Result<(), c_int> {
 }
 
 fn size(fd: c_int) -> Result<u64, c_int> {
-    let answer = serving(|serving| match registry::of(serving, fd) {
-        Ok(Some((entry, _))) => Some(entry.hold(serving).size().map(|size| size as usize)),
-        Ok(None) => None,
-        Err(error) => Some(Err(error)),
-    });
-    let plain = || {
-        let file = sys::borrow(fd).ok_or(libc::EBADF)?;
-        rustix::fs::fstat(file).map(|it| it.st_size as usize).map_err(number)
-    };
-    answer.unwrap_or_else(plain).map(|size| size as u64)
+    with_entry(fd, |used| used.size().map(|size| size as usize)).map(|size| size as u64)
 }
 
 /// Does something with the container that a descriptor is of.

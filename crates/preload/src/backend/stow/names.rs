@@ -10,7 +10,6 @@ use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::growing;
 use super::hold;
 use super::settings::{self, Settings};
 use crate::backend::{self, Answer, Name};
@@ -143,12 +142,7 @@ pub fn is_own_descriptor(fd: c_int) -> bool {
     let Some(file) = sys::borrow(fd) else { return false };
     match fstat(file) {
         // Where that cannot be told, the program is told so, when it uses it.
-        Ok(facts) if is_regular(&facts) => {
-            let mut path = Text::new();
-            !matches!(container_told(fd, &mut path), Ok(None))
-                || settings::get().is_some_and(|it| it.is_below(path.as_bytes()))
-                    && growing::is_adopted(fd, &facts)
-        }
+        Ok(facts) if is_regular(&facts) => !matches!(container_of(fd), Ok(None)),
         Ok(facts) if is_directory(&facts) => {
             let mut path = Text::<PATH_BYTES>::new();
             descriptors::push_link(fd, &mut path);
@@ -166,15 +160,10 @@ const LOOKS: usize = 64;
 /// # Errors
 /// If that cannot be told just now: nobody may pass the directories above any more, or there are no descriptors left.
 pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
-    container_told(fd, &mut Text::new())
-}
-
-/// Does the same, and says what the kernel told as the path.
-fn container_told(fd: c_int, path: &mut Text<PATH_BYTES>) -> Result<Option<Found>, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     for _ in 0..LOOKS {
-        path.truncate(0);
-        descriptors::push_link(fd, path);
+        let mut path = Text::<PATH_BYTES>::new();
+        descriptors::push_link(fd, &mut path);
         let above = match Told::of(path.as_bytes()) {
             Told::Anchor { above } => above,
             Told::Other => return Ok(None),

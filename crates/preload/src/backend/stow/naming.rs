@@ -34,16 +34,7 @@ pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
         return Some(if is_file { Err(libc::ENOTDIR) } else { rmdir(at) });
     }
     for _ in 1..TRIES {
-        let Some(found) = at.container_now() else {
-            if at.ends_with_slash() {
-                return None;
-            }
-            return match unlinkat(at.directory, at.path, AtFlags::empty()) {
-                // It has just become a container.
-                Err(Errno::ISDIR) if at.container_now().is_some() => continue,
-                removed => Some(removed.map(|()| 0).map_err(number)),
-            };
-        };
+        let found = at.container_now()?;
         if at.ends_with_slash() {
             return Some(Err(libc::ENOTDIR));
         }

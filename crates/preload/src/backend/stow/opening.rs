@@ -11,8 +11,7 @@ use plimsoll_guarded::Directory;
 use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, chmodat, fcntl_getfl,
-    fcntl_setfl, fstat, ftruncate, openat, statat, unlinkat,
+    Access, AtFlags, CWD, Mode, OFlags, accessat, chmodat, fstat, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd};
 use rustix::process::fchdir;
@@ -22,10 +21,10 @@ use rustix::time::Timespec;
 use super::entry::{Key, told};
 use super::found::{Found, Sought, create_anchor, open_anchor};
 use super::held_file::HeldFile;
-use super::names::{NamedAt, is_directory, is_regular};
+use super::names::{NamedAt, is_directory};
 use super::settings::Settings;
-use super::{Outcome, growing, naming, number, on_own, registry, settings, space};
-use crate::backend::{Answer, Request};
+use super::{Outcome, naming, number, registry, settings, space};
+use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
 use crate::{descriptors, sys};
@@ -55,7 +54,7 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
             match open_there(serving, at, &found, flags) {
                 // It was removed just now.
                 Err(libc::ENOENT | libc::ESTALE) => {
-                    wait_for_removal(serving, at, &found, follow, tried);
+                    wait_for_removal(at, &found, follow, tried);
                     continue;
                 }
                 Err(error) => return Some(Err(error)),
@@ -72,18 +71,6 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         if facts.is_ok_and(|it| is_directory(&it)) && !at.is_plain_directory() {
             continue;
         }
-        if growing::IS_BUILT
-            && let Ok(facts) = facts
-            && may_be_plain(at, &facts, follow)
-            && !flags.contains(OFlags::CREATE | OFlags::EXCL)
-            && !flags.intersects(OFlags::PATH | OFlags::DIRECTORY)
-        {
-            match open_plain(serving, at, flags) {
-                // It has just become a container, or was removed.
-                Err(libc::EISDIR | libc::ENOENT) if tried + 1 < TRIES => continue,
-                opened => return opened.transpose(),
-            }
-        }
         if !flags.contains(OFlags::CREATE) || facts.err() != Some(Errno::NOENT) {
             return None;
         }
@@ -95,75 +82,9 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
     Some(Err(libc::EBUSY))
 }
 
-/// Returns whether a name leads to a plain file: to open anything else may wait, or do something.
-fn may_be_plain(at: &NamedAt<'_>, facts: &Stat, follow: bool) -> bool {
-    let leads_to = || statat(at.directory, at.path, AtFlags::empty());
-    match FileType::from_raw_mode(facts.st_mode) {
-        FileType::RegularFile => true,
-        FileType::Symlink => follow && leads_to().is_ok_and(|it| is_regular(&it)),
-        _ => false,
-    }
-}
-
-/// Opens a plain file, which may grow. `None` where the kernel is to do so.
-///
-/// # Errors
-/// As of that; EISDIR also if it is a directory by now.
-fn open_plain(serving: &Serving, at: &NamedAt<'_>, flags: OFlags) -> Result<Option<usize>, c_int> {
-    let truncates = flags.contains(OFlags::TRUNC);
-    if truncates && flags & OFlags::ACCMODE == OFlags::RDONLY {
-        return Ok(None);
-    }
-    // Should a pipe be there by now, nobody is waited for.
-    let quickly = (flags - OFlags::CREATE - OFlags::TRUNC) | OFlags::NONBLOCK;
-    let file = openat(at.directory, at.path, quickly, Mode::empty()).map_err(number)?;
-    let facts = fstat(&file).map_err(number)?;
-    if is_directory(&facts) {
-        return Err(libc::EISDIR);
-    }
-    if !is_regular(&facts) {
-        return Ok(None);
-    }
-    if !flags.contains(OFlags::NONBLOCK) {
-        fcntl_setfl(&file, fcntl_getfl(&file).map_err(number)? - OFlags::NONBLOCK)
-            .map_err(number)?;
-    }
-    let fd = file.into_raw_fd();
-    if let Some((above, name)) = at.divided()
-        && facts.st_size == 0
-        && let Ok(above) = openat(at.directory, above.as_c_str(), HELD, Mode::empty())
-        && let Ok(above) = fstat(&above)
-    {
-        growing::wait_for_mark(serving, fd, &above, name);
-    }
-    let grows = growing::adopt(fd, &facts, true);
-    if truncates {
-        let cut = Request::Truncate { length: 0 };
-        let done = match on_own(serving, fd, &cut) {
-            Some(done) => done.map(drop),
-            None => sys::borrow(fd).map_or(Err(libc::EBADF), |it| ftruncate(it, 0).map_err(number)),
-        };
-        // To close it here would give up the locks that the program has by others.
-        done?;
-    }
-    growing::note_opened(fd, grows);
-    Ok(Some(fd as usize))
-}
-
-const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
 /// Gives whoever removes a container the time to, and takes its mark back if nobody does: who did was killed.
-fn wait_for_removal(
-    serving: &Serving,
-    at: &NamedAt<'_>,
-    found: &Found,
-    follow: bool,
-    tried: usize,
-) {
+fn wait_for_removal(at: &NamedAt<'_>, found: &Found, follow: bool, tried: usize) {
     let is_marked = || is_gone(found.directory()).unwrap_or(false);
-    if is_marked() && growing::settle_named(serving, found) {
-        return;
-    }
     if tried < PATIENT_TRIES || !is_marked() {
         return;
     }
@@ -276,7 +197,8 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     }
     let settings = settings::get()?;
     let (above, name) = at.divided()?;
-    let parent = openat(at.directory, above.as_c_str(), HELD, Mode::empty()).ok()?;
+    let held = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = openat(at.directory, above.as_c_str(), held, Mode::empty()).ok()?;
     let mut whole = Text::<PATH_BYTES>::new();
     descriptors::push_link(parent.as_raw_fd(), &mut whole);
     let above = OsStr::from_bytes(whole.as_bytes()).to_os_string();
@@ -286,7 +208,7 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     if !settings.takes(whole.as_bytes()) {
         return None;
     }
-    match make_below(serving, settings, parent, (OsStr::from_bytes(name), flags, mode)) {
+    match make_small(serving, settings, parent, (OsStr::from_bytes(name), flags, mode)) {
         Ok(None) => {}
         Ok(Some(fd)) => return Some(Ok(fd)),
         Err(error) => return Some(Err(error)),
@@ -325,31 +247,18 @@ impl OwnDirectory {
     }
 }
 
-/// Makes a file that is small, and opens it; `None` where none can be.
-fn make_below(
+/// Makes a container for a file that is small, and opens it; `None` where none can be.
+fn make_small(
     serving: &Serving,
     settings: &Settings,
     parent: OwnDirectory,
-    new: (&OsStr, OFlags, mode_t),
+    (name, flags, mode): (&OsStr, OFlags, mode_t),
 ) -> Result<Option<usize>, c_int> {
     if settings.small_bytes == 0 {
         return Ok(None);
     }
     let failure = |it: io::Error| it.raw_os_error().unwrap_or(libc::EIO);
     let parent = parent.open(settings).map_err(failure)?;
-    match growing::make(serving, settings, &parent, new)? {
-        Some(fd) => Ok(Some(fd as usize)),
-        None => make_small(serving, settings, parent, new),
-    }
-}
-
-/// Makes a container for a file that is small, where others could exchange names; `None` where none can be.
-fn make_small(
-    serving: &Serving,
-    settings: &Settings,
-    parent: Directory,
-    (name, flags, mode): (&OsStr, OFlags, mode_t),
-) -> Result<Option<usize>, c_int> {
     let mut file = None;
     // Its rights are the kernel's matter, and the new file may have some that would not let its maker in later.
     let mut anchor = |directory: &Directory| -> io::Result<()> {

@@ -144,11 +144,11 @@ struct Pair<'a, 'b> {
 }
 
 /// What was replaced, under the name that it has now; of nothing, if that is not this user's any more.
-struct WhatWasReplaced(Option<(BorrowedFd<'static>, CString)>);
+struct Displaced(Option<(BorrowedFd<'static>, CString)>);
 
 impl Pair<'_, '_> {
     /// Has the file wait under a hidden name in this directory, and take its place from there.
-    fn waiting_in(&self, directory: BorrowedFd<'static>) -> Result<Option<WhatWasReplaced>, c_int> {
+    fn waiting_in(&self, directory: BorrowedFd<'static>) -> Result<Option<Displaced>, c_int> {
         let name = OsStr::from_bytes(self.from.path.to_bytes());
         let waiting = hidden(waiting_name(name, self.new.st_ino, self.old.st_ino))?;
         let waiting = NamedAt { directory, path: &waiting };
@@ -195,7 +195,7 @@ impl Pair<'_, '_> {
     }
 
     /// Exchanges a name of the file with the one that it gets, or does the same step by step. What is left is what was replaced.
-    fn exchanged(&self, at: &NamedAt<'_>) -> Result<Option<WhatWasReplaced>, c_int> {
+    fn exchanged(&self, at: &NamedAt<'_>) -> Result<Option<Displaced>, c_int> {
         let swapped = || {
             let flags = RenameFlags::EXCHANGE;
             renameat_with(at.directory, at.path, self.to.directory, self.to.path, flags)
@@ -206,8 +206,8 @@ impl Pair<'_, '_> {
             Err(errno) => return Err(number(errno)),
             Ok(()) => {}
         }
-        let left = WhatWasReplaced(Some((at.directory, at.path.to_owned())));
-        let Ok(facts) = at.facts() else { return Ok(Some(WhatWasReplaced(None))) };
+        let left = Displaced(Some((at.directory, at.path.to_owned())));
+        let Ok(facts) = at.facts() else { return Ok(Some(Displaced(None))) };
         let is_own = is_same(&facts, &self.new);
         let is_replaced = is_same(&facts, &self.old)
             // Others have put another file there, which a rename replaces as well.
@@ -220,11 +220,11 @@ impl Pair<'_, '_> {
         // A directory, or a container that another user may have put there just now, so that it is taken for what was replaced.
         let _ = swapped();
         // Whoever has moved it since, has moved it from the place that it had got.
-        Ok(if has(at, &self.new) { None } else { Some(WhatWasReplaced(None)) })
+        Ok(if has(at, &self.new) { None } else { Some(Displaced(None)) })
     }
 
     /// Does so where names cannot be exchanged: what is replaced makes room, and is given back if the other one does not come.
-    fn step_by_step(&self, at: &NamedAt<'_>) -> Result<Option<WhatWasReplaced>, c_int> {
+    fn step_by_step(&self, at: &NamedAt<'_>) -> Result<Option<Displaced>, c_int> {
         let to = (self.to.directory, self.to.path);
         let aside = hidden(aside_name(OsStr::from_bytes(self.to.path.to_bytes())))?;
         let aside = NamedAt { directory: self.to.directory, path: &aside };
@@ -237,7 +237,7 @@ impl Pair<'_, '_> {
             false => Err(libc::EEXIST),
         };
         let Err(errno) = came else {
-            return Ok(Some(WhatWasReplaced(Some((aside.directory, aside.path.to_owned())))));
+            return Ok(Some(Displaced(Some((aside.directory, aside.path.to_owned())))));
         };
         if rename_to_free((aside.directory, aside.path), to).is_ok() {
             return if errno == libc::EEXIST { Ok(None) } else { Err(errno) };
@@ -272,7 +272,7 @@ impl Pair<'_, '_> {
     }
 }
 
-impl WhatWasReplaced {
+impl Displaced {
     /// Removes what was replaced: a container, or whatever somebody has put there meanwhile, as another's link must not stay in its place. Once the other one has its name, nothing
     /// is reported of a name that somebody else has taken away.
     fn discarded(

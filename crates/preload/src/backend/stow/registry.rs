@@ -3,24 +3,21 @@
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::fs::File;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
 
 use plimsoll_guarded::Directory;
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, Container, SmallWriter, Writer};
+use plimsoll_stow::{ANCHOR, Container, SmallWriter};
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fcntl_getfl, fstat, openat, statat};
+use rustix::fs::{AtFlags, OFlags, Stat, fcntl_getfl, fstat, statat};
 
 use super::entry::{Entry, Key, Used};
 use super::{names, number, places, settings};
 use crate::backend::Answer;
 use crate::lock::Lock;
-use crate::own_descriptors::moved;
 use crate::sys;
-use crate::text::Text;
 use crate::thread::{self, Serving};
 
 struct Registry {
@@ -37,8 +34,6 @@ struct Content {
     entries: Vec<Arc<Entry>>,
     left: Vec<Left>,
     crew: Option<Arc<Crew>>,
-    /// Files that were opened once more to be read.
-    read: Vec<Arc<File>>,
 }
 
 impl Content {
@@ -149,46 +144,11 @@ pub fn add(
     with(serving, |content| match content.entries.iter().find(|it| it.key == key) {
         Some(entry) => entry.clone(),
         None => {
-            let new = Entry::new(key, Arc::new(container), content.crew());
-            let new = match small {
-                Some(small) => new.small_by(small),
-                None => new,
-            };
-            content.entries.push(Arc::new(new));
-            content.entries.last().map_or_else(|| unreachable!(), Arc::clone)
+            let new = Arc::new(Entry::new(key, container, small, content.crew()));
+            content.entries.push(new.clone());
+            new
         }
     })
-}
-
-/// Adds a container that a plain file of this process has become, with who writes to it.
-pub fn add_grown(serving: &Serving, key: Key, container: Arc<Container>, writer: Writer) {
-    with(serving, |content| {
-        let new = Entry::new(key, container, content.crew()).written_by(writer);
-        content.entries.retain(|it| it.key != key);
-        content.entries.push(Arc::new(new));
-    });
-}
-
-/// Returns those who say where segments go.
-pub fn crew(serving: &Serving) -> Arc<Crew> {
-    with(serving, Content::crew)
-}
-
-/// Opens the file of a descriptor to read it, which the program cannot by this one. It stays open: to close it would give up the program's locks on the file (fcntl(2)).
-pub fn to_read(serving: &Serving, fd: c_int) -> Option<Arc<File>> {
-    let key = Key::of(&fstat(sys::borrow(fd)?).ok()?);
-    let is_it = |it: &Arc<File>| fstat(it).is_ok_and(|it| Key::of(&it) == key);
-    if let Some(file) = with(serving, |content| content.read.iter().find(|it| is_it(it)).cloned()) {
-        return Some(file);
-    }
-    let mut path = Text::<64>::new();
-    path.push(b"/proc/self/fd/");
-    path.push_number(fd as u64, 10);
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = openat(CWD, path.as_c_str(), flags, Mode::empty()).ok()?;
-    let file = Arc::new(File::from(moved::out_of_sight(file)));
-    with(serving, |content| content.read.push(file.clone()));
-    Some(file)
 }
 
 /// Takes a container out; it is closed when nobody uses it any more.

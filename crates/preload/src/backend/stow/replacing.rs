@@ -11,7 +11,7 @@ use super::names::{NamedAt, is_directory};
 use super::naming::{HeldName, make_empty};
 use super::placing::{self, Named, note_home};
 use super::renaming::rename_to_free;
-use super::{growing, names, number};
+use super::{names, number};
 use crate::backend::{Answer, Name};
 use crate::thread::Serving;
 use Ended::{Changed, Done};
@@ -22,12 +22,6 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
     let (from_name, to_name) = (from, to);
     let (from, to) = (NamedAt::of(from_name)?, NamedAt::of(to_name)?);
     let is_from_below = names::is_below(from_name);
-    let facts = |at: &NamedAt<'_>, is_below: bool| {
-        (growing::IS_BUILT && is_below).then(|| at.facts().ok()).flatten()
-    };
-    // Nobody makes a container of one meanwhile.
-    let _still =
-        growing::keep_names(serving, [facts(&from, is_from_below), facts(&to, is_to_below)]);
     for _ in 0..TRIES {
         let source = if is_from_below { from.container_now() } else { None };
         let replaced = if is_to_below { to.container_now() } else { None };
@@ -38,21 +32,10 @@ pub fn rename(serving: &Serving, from: &Name, to: &Name, flags: u32) -> Answer {
             (is_from_below, is_to_below, flags),
         );
         if let Done(answer) = done {
-            // By the kernel, as long as they are kept still.
-            return answer.or_else(|| _still.and_then(|_| plainly(&from, &to, flags)));
+            return answer;
         }
     }
     Some(Err(libc::EBUSY))
-}
-
-fn plainly(from: &NamedAt<'_>, to: &NamedAt<'_>, flags: u32) -> Answer {
-    let flags = RenameFlags::from_bits_retain(flags);
-    let (old, new) = ((from.directory, from.path), (to.directory, to.path));
-    let renamed = match flags.is_empty() {
-        true => renameat(old.0, old.1, new.0, new.1),
-        false => renameat_with(old.0, old.1, new.0, new.1, flags),
-    };
-    Some(renamed.map(|()| 0).map_err(number))
 }
 
 /// How often others may give the names to other files while they are looked at.

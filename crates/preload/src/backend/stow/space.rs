@@ -4,15 +4,13 @@ use core::ffi::c_int;
 
 use libc::off_t;
 use plimsoll_stow::ANCHOR;
-use rustix::fd::AsRawFd;
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fcntl_getfl, openat, statat};
+use rustix::fs::{Access, AtFlags, OFlags, accessat, fcntl_getfl};
 
 use super::entry::{Used, told};
 use super::names::NamedAt;
-use super::{Outcome, growing, number, status};
+use super::{Outcome, number, status};
 use crate::backend::Answer;
 use crate::sys;
-use crate::text::Text;
 use crate::thread::Serving;
 
 fn require_writable(fd: c_int, refusal: c_int) -> Result<(), c_int> {
@@ -38,15 +36,7 @@ pub fn set_size(entry: &mut Used, length: off_t) -> Outcome {
 
 /// Gives the file of a name another size.
 pub fn truncate_name(serving: &Serving, at: &NamedAt<'_>, length: off_t) -> Answer {
-    // Nobody makes a container of a plain one meanwhile.
-    let looked = || statat(at.directory, at.path, AtFlags::empty()).ok();
-    let facts = growing::IS_BUILT.then(looked).flatten();
-    let still = growing::keep_names(serving, [facts, None]);
-    let Some(found) = at.container(true) else {
-        let _still = still?;
-        return Some(truncate_plain(at, length));
-    };
-    drop(still);
+    let found = at.container(true)?;
     Some((|| {
         accessat(found.directory(), ANCHOR, Access::WRITE_OK, AtFlags::empty()).map_err(number)?;
         let entry = status::used(serving, &found)?;
@@ -57,16 +47,6 @@ pub fn truncate_name(serving: &Serving, at: &NamedAt<'_>, length: off_t) -> Answ
         }
         done
     })())
-}
-
-/// Has the kernel do so. Not by a descriptor, which would have to be closed, and the program's locks on the file with it.
-fn truncate_plain(at: &NamedAt<'_>, length: off_t) -> Outcome {
-    let mut path = Text::<64>::new();
-    let held = openat(at.directory, at.path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let held = held.map_err(number)?;
-    path.push(b"/proc/self/fd/");
-    path.push_number(held.as_raw_fd() as u64, 10);
-    sys::truncate(path.as_c_str(), length).map(|()| 0)
 }
 
 /// Allocates or frees: what is allocated counts as zeros, and the room itself is taken when it is written to.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use plimsoll_pilot::Crew;
 use plimsoll_stow::{ANCHOR, is_gone, size_in};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags,
-    accessat, chmod, chown, statat, statx, utimensat,
+    Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
+    chmod, chown, statx, utimensat,
 };
 use rustix::io::Errno;
 
@@ -62,11 +62,6 @@ const OTHERS: u32 = 0o077;
 /// Does the same of the file that has a name. `None` where it is no container, and the kernel is to say what it is.
 pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
     let follow = follows(status.flags());
-    match told_by_kernel(at, status) {
-        Some(told) => return Some(told),
-        None if at.ends_with_slash() && at.container(follow).is_none() => return None,
-        None => {}
-    }
     for _ in 1..TRIES {
         let found = match Found::sought(at, follow) {
             Sought::Container(found) => found,
@@ -90,45 +85,6 @@ pub fn of_name(serving: &Serving, at: &NamedAt<'_>, status: &Status) -> Answer {
     }
     let found = at.container(follow)?;
     Some(named(serving, &found, status, is_gone(found.directory()).unwrap_or(true)))
-}
-
-/// Has the kernel tell what has the name; `None` of directories, of which one may be a container's.
-fn told_by_kernel(at: &NamedAt<'_>, status: &Status) -> Answer {
-    const KNOWN: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT);
-    let flags = AtFlags::from_bits_retain(status.flags() as u32);
-    match *status {
-        Status::Plain { to, .. } if flags.difference(KNOWN).is_empty() => {
-            match statat(at.directory, at.path, flags) {
-                Ok(facts) if is_directory(&facts) => None,
-                Ok(_) if to.is_null() => Some(Err(libc::EFAULT)),
-                Ok(facts) => {
-                    // SAFETY: the program's room for one, which the C library would fill in the same way.
-                    unsafe { to.cast::<Stat>().write_unaligned(facts) };
-                    Some(Ok(0))
-                }
-                Err(errno) => Some(Err(number(errno))),
-            }
-        }
-        Status::Extended { to, mask, .. } => {
-            let mask = wanted(mask) | StatxFlags::TYPE;
-            match statx(at.directory, at.path, flags, mask) {
-                Ok(facts) if is_directory_mode(facts.stx_mode) => None,
-                Ok(_) if to.is_null() => Some(Err(libc::EFAULT)),
-                Ok(facts) => {
-                    // SAFETY: as above.
-                    unsafe { to.cast::<rustix::fs::Statx>().write_unaligned(facts) };
-                    Some(Ok(0))
-                }
-                Err(Errno::NOSYS) => None,
-                Err(errno) => Some(Err(number(errno))),
-            }
-        }
-        Status::Plain { .. } => None,
-    }
-}
-
-fn is_directory_mode(mode: u16) -> bool {
-    FileType::from_raw_mode(mode.into()) == FileType::Directory
 }
 
 /// How often others may replace a file while it is looked at.
@@ -165,7 +121,7 @@ pub fn used(serving: &Serving, found: &Found) -> Result<Arc<Entry>, c_int> {
     match registry::find(serving, found.key()) {
         Some(entry) => Ok(entry),
         // What is written to it are notes at most.
-        None => Ok(Arc::new(Entry::new(found.key(), Arc::new(found.open()?), Crew::new(0)))),
+        None => Ok(Arc::new(Entry::new(found.key(), found.open()?, None, Crew::new(0)))),
     }
 }
 
