@@ -340,6 +340,165 @@ static void positions(void)
     }
 }
 
+/* What is at an offset of a file that is read in small parts. */
+static unsigned char byte_at(off_t offset, int version)
+{
+    return (unsigned char)((offset * 2654435761u >> 13) + version);
+}
+
+enum { LARGE = 512 * 1024 };
+
+static int patterned(int version)
+{
+    static unsigned char bytes[LARGE];
+    int fd = open(path, O_RDWR | O_CREAT, 0644);
+    CHECK(fd >= 0);
+    for (off_t at = 0; at < LARGE; at++)
+        bytes[at] = byte_at(at, version);
+    for (off_t at = 0; at < LARGE; at += 20000) {
+        size_t length = LARGE - at < 20000 ? LARGE - at : 20000;
+        CHECK(pwrite(fd, bytes + at, length, at) == (ssize_t)length);
+    }
+    return fd;
+}
+
+/* Reads the next bytes; returns how many there are. */
+static int next_of(int fd, int length, int version)
+{
+    unsigned char bytes[5000];
+    int got = read(fd, bytes, length);
+    CHECK(got >= 0);
+    off_t start = lseek(fd, 0, SEEK_CUR) - got;
+    for (int index = 0; index < got; index++)
+        CHECK(bytes[index] == byte_at(start + index, version));
+    return got;
+}
+
+static int small_by_handler, small_reads, child_of_handler;
+
+static void reads_small_parts(int signal)
+{
+    (void)signal;
+    caught++;
+    if (next_of(small_by_handler, 300, 1) == 0)
+        CHECK(lseek(small_by_handler, 0, SEEK_SET) == 0);
+    if (caught % 32 == 7) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            /* It shares the position, but ends the read that was interrupted for itself. */
+            child_of_handler = 1;
+            struct itimerval none = {{0, 0}, {0, 0}};
+            setitimer(ITIMER_REAL, &none, NULL);
+            return;
+        }
+        wait_for(child);
+    }
+}
+
+/* Small reads in order: another process writes just behind them, handlers do the same, fork, or never come back. */
+static void small_parts(void)
+{
+    int writer = patterned(0), fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    unsigned char bytes[100];
+    for (off_t at = 0; at + 100 <= LARGE; at += 100) {
+        CHECK(read(fd, bytes, 100) == 100);
+        for (int index = 0; index < 100; index++)
+            CHECK(bytes[index] == byte_at(at + index, at > 100 && index < 10 && at % 1700 == 100));
+        if (at % 1700 == 0 && at + 200 <= LARGE) {
+            pid_t child = fork();
+            CHECK(child >= 0);
+            if (child == 0) {
+                unsigned char other_bytes[10];
+                for (int index = 0; index < 10; index++)
+                    other_bytes[index] = byte_at(at + 100 + index, at > 0);
+                CHECK(pwrite(writer, other_bytes, 10, at + 100) == 10);
+                _exit(0);
+            }
+            wait_for(child);
+        }
+    }
+    CHECK(close(writer) == 0 && close(fd) == 0);
+    CHECK(close(patterned(1)) == 0);
+
+    fd = open(path, O_RDONLY);
+    small_by_handler = open(path, O_RDONLY);
+    every(400, reads_small_parts);
+    while (caught < 300) {
+        int length = 1 + small_reads++ % 4000, got = next_of(fd, length, 1);
+        if (child_of_handler)
+            _exit(0);
+        if (got < length)
+            CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    }
+
+    caught = 0;
+    every(300, jumps_out);
+    for (volatile int round = 0; round < 200; round++) {
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = 1;
+            for (;;) {
+                if (read(fd, bytes, 100) < 100)
+                    lseek(fd, 0, SEEK_SET);
+            }
+        }
+        may_jump = 0;
+        for (int index = 0; index < 5; index++)
+            next_of(fd, 77, 1);
+    }
+    struct itimerval none = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &none, NULL);
+    CHECK(close(fd) == 0);
+
+    /* More descriptors than there is room for, and those that come after them. */
+    int fds[50];
+    for (int round = 0; round < 3; round++) {
+        for (int index = 0; index < 50; index++)
+            CHECK((fds[index] = open(path, O_RDONLY)) >= 0);
+        for (int read = 0; read < 40; read++)
+            for (int index = 0; index < 50; index++)
+                CHECK(next_of(fds[index], 500 + index, 1) == 500 + index);
+        for (int index = 0; index < 50; index++)
+            CHECK(close(fds[index]) == 0);
+    }
+}
+
+static long sum_of_parts[4];
+
+static void *reads_parts(void *number)
+{
+    long index = (long)number;
+    unsigned char bytes[64];
+    int got;
+    while ((got = read(read_by_handler, bytes, sizeof bytes)) > 0) {
+        CHECK(got == sizeof bytes);
+        sum_of_parts[index] += bytes[0] + 256 * bytes[17] + 65536 * bytes[41];
+    }
+    CHECK(got == 0);
+    return NULL;
+}
+
+/* Threads share a position: each part comes once. */
+static void shared_parts(void)
+{
+    CHECK(close(patterned(3)) == 0);
+    for (int round = 0; round < 5; round++) {
+        long sum = 0;
+        for (off_t at = 0; at < LARGE; at += 64)
+            sum += byte_at(at, 3) + 256 * byte_at(at + 17, 3) + 65536 * byte_at(at + 41, 3);
+        CHECK((read_by_handler = open(path, O_RDONLY)) >= 0);
+        pthread_t readers[4];
+        memset(sum_of_parts, 0, sizeof sum_of_parts);
+        for (long index = 0; index < 4; index++)
+            CHECK(pthread_create(&readers[index], NULL, reads_parts, (void *)index) == 0);
+        for (int index = 0; index < 4; index++)
+            CHECK(pthread_join(readers[index], NULL) == 0);
+        CHECK(sum_of_parts[0] + sum_of_parts[1] + sum_of_parts[2] + sum_of_parts[3] == sum);
+        CHECK(lseek(read_by_handler, 0, SEEK_CUR) == LARGE && close(read_by_handler) == 0);
+    }
+}
+
 /* Waits for a line on standard input when everything is known, and reads again. */
 static void waits(void)
 {
@@ -363,6 +522,7 @@ int main(int argc, char **argv)
     } groups[] = {
         {"numbers", numbers}, {"written", written}, {"handlers", handlers}, {"jumps", jumps},
         {"threads", threads}, {"exchanged", exchanged}, {"positions", positions}, {"waits", waits},
+        {"small parts", small_parts}, {"shared parts", shared_parts},
     };
     for (size_t index = 0; index < sizeof groups / sizeof groups[0]; index++) {
         if (strcmp(groups[index].name, argv[1]) == 0) {

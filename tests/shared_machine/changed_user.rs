@@ -103,3 +103,20 @@ fn holes_that_a_program_makes_in_its_file_are_not_written_out() {
     assert!(claimed >= size, "the attack took place");
     assert!(stored < 16 << 20, "{stored}");
 }
+
+/// The attack: a program of root's that becomes another user keeps the right to come into every directory until it executes something, and leaves a file of
+/// that user in the recording, who can write what they like to it later.
+#[test]
+fn no_file_of_a_recording_belongs_to_a_user_that_a_program_becomes() {
+    let Some(node) = Node::new() else { return };
+    let becomes = format!("--reuid={ATTACKER}");
+    let command = ["--share", "--", "setpriv", &becomes, "--clear-groups", "/bin/true"];
+    for place in [&["-o", "rec", "--spool", "tmp"][..], &["-o", "rec"]] {
+        let outcome = node.run(&[place, &command].concat());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{place:?}");
+        let files = fs::read_dir(node.recording()).unwrap().map(Result::unwrap);
+        let owners: Vec<u32> = files.map(|file| file.metadata().unwrap().uid()).collect();
+        assert_eq!(owners, [0, 0], "the marker and the file of setpriv, {place:?}");
+        fs::remove_dir_all(node.recording()).unwrap();
+    }
+}

@@ -104,10 +104,10 @@ fn a_container_of_others_with_much_to_look_for_does_not_hold_up_the_server() {
     with_records(&place, "own", 30_000);
     let deep = place.path().join("deep");
     fs::create_dir(&deep).unwrap();
-    let made = shell(&deep, "for n in $(seq 400); do mkdir d; cd d; done; mkdir $(seq 0 1999)");
+    let made = shell(&deep, "for n in $(seq 50); do mkdir d; cd d; done; mkdir $(seq 0 1999)");
     assert_eq!(made.status, Some(0), "{}", made.stderr);
     let manifest = place.path().join("data/gift/manifest");
-    let way = deep.join(["d"; 400].join("/"));
+    let way = deep.join(["d"; 50].join("/"));
     let line = |number: u32| {
         let path = way.join(number.to_string());
         ListedLog { number, target: "ost0".into(), path, seat: 1 }.line().unwrap()

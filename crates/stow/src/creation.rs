@@ -83,25 +83,31 @@ impl Container {
     /// # Errors
     /// If there is anything at the path, or nothing can be made there.
     pub fn create(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
-        Self::make(path, targets, |_| true)
+        let (above, name) = split(path)?;
+        let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
+        Self::make(parent, name, targets, true)
     }
 
-    /// Does the same for a file that is durable once it was synced, and not before, where only one node can see it.
+    /// Makes one in a directory for a file that is durable once it was synced, and not before, where only one node can see it.
     ///
     /// # Errors
     /// As [`Container::create`].
-    pub fn create_unsynced(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
-        Self::make(path, targets, |parent| !fresh::is_of_one_node(parent))
+    pub fn create_unsynced(
+        parent: Directory,
+        name: &OsStr,
+        targets: &[Target],
+    ) -> Result<Self, StowError> {
+        let is_synced = !fresh::is_of_one_node(&parent);
+        Self::make(parent, name, targets, is_synced)
     }
 
     fn make(
-        path: &Path,
+        parent: Directory,
+        name: &OsStr,
         targets: &[Target],
-        is_synced: impl FnOnce(&Directory) -> bool,
+        is_synced: bool,
     ) -> Result<Self, StowError> {
-        let (above, name) = split(path)?;
-        let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
-        let is_synced = is_synced(&parent);
+        let path = &parent.path().join(name);
         if parent.kind_of(name).is_ok() {
             return Err(Errno::EXIST).attempt("make the container", path);
         }
@@ -120,7 +126,7 @@ impl Container {
     }
 
     /// Makes an empty container in a directory that keeps up to `most` bytes in its marker, as [`crate::small`] says, and is durable once it was synced; returns
-    /// who writes to it. The anchor is made by the caller, with the rights of the file. `None` where several nodes can see it: [`Container::create_unsynced`] makes one there.
+    /// who writes to it. The anchor is made by the caller, with the rights of the file. Where several nodes can see it, the directory is given back: [`Container::create_unsynced`] makes one there.
     ///
     /// # Errors
     /// As [`Container::create`].
@@ -130,9 +136,9 @@ impl Container {
         targets: &[Target],
         most: u64,
         anchor: &mut dyn FnMut(&Directory) -> io::Result<()>,
-    ) -> Result<Option<(Self, SmallWriter)>, StowError> {
+    ) -> Result<Result<(Self, SmallWriter), Directory>, StowError> {
         if !fresh::is_of_one_node(&parent) {
-            return Ok(None);
+            return Ok(Err(parent));
         }
         let path = parent.path().join(name);
         let id = Id::random().attempt("make the container", &path)?;
@@ -146,7 +152,7 @@ impl Container {
         let (directory, marker) = made.attempt("make the container", &path)?;
         let way = Way::Named { parent, name: name.to_os_string() };
         let container = Self::made_small(directory.renamed(path), way, id, targets)?;
-        Ok(Some((container, SmallWriter::of(marker, most))))
+        Ok(Ok((container, SmallWriter::of(marker, most))))
     }
 }
 

@@ -16,7 +16,7 @@ use plimsoll_stats::Random;
 use plimsoll_stow::{Container, Placement, Reader, StowError, TornContainer, Writer, check};
 use rustix::fs::{Mode, OFlags};
 use support::cells::{CELLS, verify};
-use support::targets;
+use support::{create_unsynced, targets};
 
 /// The first disk has the container, the others are its targets.
 const NAMES: [&str; 4] = ["home", "t0", "t1", "t2"];
@@ -129,8 +129,12 @@ impl Machine {
     fn work(&mut self) {
         let targets = targets(&self.folder, TARGETS);
         // Both kinds, in turn: one is durable when it is made, and one with its first sync.
-        let make = if self.is_durable { Container::create } else { Container::create_unsynced };
-        let container = Arc::new(make(&self.container(), &targets).unwrap());
+        let container = if self.is_durable {
+            Container::create(&self.container(), &targets)
+        } else {
+            create_unsynced(&self.container(), &targets)
+        };
+        let container = Arc::new(container.unwrap());
         let open = |kind: u64| {
             let placement = match kind {
                 0 => Placement::Striped,

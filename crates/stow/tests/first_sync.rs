@@ -10,14 +10,14 @@ use std::sync::Arc;
 use plimsoll_stow::{
     Container, Id, Placement, Problem, Reader, StowError, TornContainer, Writer, check,
 };
-use support::targets;
+use support::{create_unsynced, targets};
 
 /// Makes a container that holds something and was not synced.
 fn unsynced(folder: &Path) -> (Arc<Container>, PathBuf) {
     let targets = targets(folder, 2);
     targets.iter().for_each(|it| fs::create_dir_all(&it.path).unwrap());
     let path = folder.join("it");
-    let container = Arc::new(Container::create_unsynced(&path, &targets).unwrap());
+    let container = Arc::new(create_unsynced(&path, &targets).unwrap());
     let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
     writer.write_at(b"something", 5).unwrap();
     (container, path)

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
+use crate::support::command::Outcome;
 use crate::support::recording::python;
 
 /// What changes a file by its name.
@@ -129,4 +130,39 @@ print(inside)";
     drop(exchange);
     let of = ["x", "y"].into_iter().find(|name| stowed.at(name).join("anchor").exists());
     assert_untouched(&stowed, of.unwrap());
+}
+
+/// Whoever may rename a directory, as in one that a group shares, can give its name to another one.
+#[test]
+fn who_works_in_a_directory_comes_into_no_other_one() {
+    for options in [&[][..], &["--small", "0B"]] {
+        let stowed = Stowed::new();
+        stowed.shell(
+            "mkdir one two; for d in one two; do echo $d > $d/data; ln -s data $d/link; done",
+        );
+        let exchange = Exchange::of(&stowed, ["one", "two"]);
+        let script = "
+import os, time
+os.chdir('one')
+here, end, made = open('data').read(), time.time() + 3, 0
+while time.time() < end:
+    for flags in (os.O_RDONLY, os.O_RDWR):
+        link = os.open('link', flags)
+        read = os.read(link, 10).decode()
+        assert read == here, (read, here)
+        if flags == os.O_RDWR: os.pwrite(link, here.encode(), 0)
+        os.close(link)
+    os.close(os.open(f'new-{made % 50}', os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    made += 1
+    if made % 50 == 0:
+        new = [it for it in os.listdir('.') if it.startswith('new-')]
+        assert len(new) == 50, len(new)
+        for it in new: os.remove(it)
+assert made > 20, made
+print(open('data').read() == here)";
+        let mut command = stowed.command(options);
+        let outcome: Outcome = command.args([python(), "-c", script]).output().unwrap().into();
+        assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("True\n", ""));
+        drop(exchange);
+    }
 }

@@ -8,11 +8,13 @@ use super::Stowed;
 use crate::support::recording::program;
 
 /// Descriptors whose numbers become other files'; writes, truncations, holes and other names meanwhile; signal handlers that read, write and fork, or leave reads for good; threads
-/// that are cancelled; numbers that are exchanged while they are read; positions.
+/// that are cancelled; numbers that are exchanged while they are read; positions; small parts in order.
 #[test]
 fn what_is_read_is_what_is_there() {
     let reads = program("read_again.c", "cc", &[]);
-    for group in ["numbers", "written", "handlers", "jumps", "threads", "exchanged", "positions"] {
+    let descriptors =
+        ["numbers", "written", "handlers", "jumps", "threads", "exchanged", "positions"];
+    for group in descriptors.into_iter().chain(["small parts", "shared parts"]) {
         let stowed = Stowed::new();
         let mut command = stowed.command(&["--small", "0B"]);
         let output = command.arg(&reads).args([group, "file"]).output().unwrap();

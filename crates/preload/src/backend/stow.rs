@@ -14,6 +14,7 @@ mod copying;
 mod counting;
 mod descriptor_name;
 mod entry;
+mod fetched;
 mod found;
 mod held_file;
 mod hold;
@@ -24,6 +25,7 @@ mod memory;
 mod names;
 mod naming;
 mod opening;
+mod order;
 mod places;
 mod placing;
 mod plain;
@@ -85,13 +87,7 @@ impl Backend for Stow {
         match *request {
             // They may wait, and signals must be able to end that.
             Request::Lock(request) => Some(hold::lock(fd, request)),
-            Request::Move(ref transfer) => match at_once::read(fd, transfer) {
-                Some(count) => Some(Ok(count)),
-                None => serving(|serving| {
-                    at_once::read_serving(serving, fd, transfer)
-                        .or_else(|| on_own(serving, fd, request))
-                }),
-            },
+            Request::Move(ref transfer) => at_once::transfer(fd, transfer),
             Request::Copy { op, from, to, length, .. } => copying::copy(op, from, to, length),
             Request::Execute => serving(|_| plain::to_execute(fd)),
             Request::Entry(entry) => serving(|_| Some(Ok(listing::show(fd, entry)))),

@@ -10,7 +10,17 @@ pub mod small;
 use std::path::Path;
 use std::sync::Arc;
 
-use plimsoll_stow::{Container, Reader, Target};
+use plimsoll_guarded::Directory;
+use plimsoll_stow::{Container, Reader, StowError, Target};
+
+/// Makes a container that is durable once it was synced.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn create_unsynced(path: &Path, targets: &[Target]) -> Result<Container, StowError> {
+    let parent = Directory::open(path.parent().unwrap()).unwrap();
+    Container::create_unsynced(parent, path.file_name().unwrap(), targets)
+}
 
 /// Makes directories to be targets.
 pub fn targets(folder: &Path, count: usize) -> Vec<Target> {

@@ -274,7 +274,8 @@ pub fn over_own_links(at: &NamedAt<'_>) -> Option<OwnedFd> {
     let above = openat(at.directory, above.as_c_str(), flags, Mode::empty()).ok()?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(above.as_raw_fd(), &mut path);
-    let above = Directory::open(Path::new(OsStr::from_bytes(path.as_bytes()))).ok()?;
+    // Not by its path, which another directory may have by now.
+    let above = Directory::of_held(above, Path::new(OsStr::from_bytes(path.as_bytes())).into());
     let found = above.child_or_own_link(OsStr::from_bytes(name)).ok()?;
     openat(&found, c".", flags, Mode::empty()).ok()
 }

@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_int};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{
@@ -65,12 +65,12 @@ fn rmdir(at: &NamedAt<'_>) -> Outcome {
 
 /// Takes what programs do not see out of a directory that is to be removed or replaced. What is still open of that goes to the directory above, if that is not out of the mount.
 pub fn make_empty(at: &NamedAt<'_>) {
-    let Some(path) = whole_path(at) else { return };
-    let Ok(directory) = Directory::open(&path) else { return };
+    let Some(directory) = held_directory(at) else { return };
     if let Ok(again) = directory.again() {
         discard_all_gone(again, false, targets());
     }
-    let is_in_mount = settings::get().and_then(|it| it.split(path.as_os_str().as_bytes()));
+    let is_in_mount =
+        settings::get().and_then(|it| it.split(directory.path().as_os_str().as_bytes()));
     if let (Some(_), Ok(held)) = (is_in_mount, HeldName::of(at)) {
         move_gone_up(&directory, &held.directory);
     }
@@ -213,10 +213,11 @@ pub fn targets() -> &'static [Target] {
     settings::get().map_or(&[], |it| &it.targets)
 }
 
-/// Returns the whole path of a directory.
-pub fn whole_path(at: &NamedAt<'_>) -> Option<PathBuf> {
+/// Holds a directory, with its whole path.
+pub fn held_directory(at: &NamedAt<'_>) -> Option<Directory> {
     let directory = openat(at.directory, at.path, HELD, Mode::empty()).ok()?;
     let mut path = Text::<PATH_BYTES>::new();
     descriptors::push_link(directory.as_raw_fd(), &mut path);
-    Some(Path::new(OsStr::from_bytes(path.as_bytes())).to_path_buf())
+    let path = Path::new(OsStr::from_bytes(path.as_bytes())).to_path_buf();
+    Some(Directory::of_held(directory, path))
 }

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use libc::mode_t;
 use plimsoll_guarded::Directory;
@@ -202,19 +202,22 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     let mut whole = Text::<PATH_BYTES>::new();
     descriptors::push_link(parent.as_raw_fd(), &mut whole);
     let above = OsStr::from_bytes(whole.as_bytes()).to_os_string();
-    let parent = OwnDirectory { held: parent, path: above.into() };
     whole.push(b"/");
     whole.push(name);
     if !settings.takes(whole.as_bytes()) {
         return None;
     }
-    match make_small(serving, settings, parent, (OsStr::from_bytes(name), flags, mode)) {
-        Ok(None) => {}
-        Ok(Some(fd)) => return Some(Ok(fd)),
+    let name = OsStr::from_bytes(name);
+    let parent = match held_to_make(settings, parent, above.into()) {
+        Ok(parent) => parent,
+        Err(cause) => return Some(Err(cause.raw_os_error().unwrap_or(libc::EIO))),
+    };
+    let parent = match make_small(serving, settings, parent, (name, flags, mode)) {
+        Ok(Small::Made(fd)) => return Some(Ok(fd)),
+        Ok(Small::NotHere(parent)) => parent,
         Err(error) => return Some(Err(error)),
-    }
-    let path = Path::new(OsStr::from_bytes(whole.as_bytes()));
-    let made = Container::create_unsynced(path, &settings.targets).map_err(told);
+    };
+    let made = Container::create_unsynced(parent, name, &settings.targets).map_err(told);
     Some(made.and_then(|container| {
         let anchor = open_anchor(container.directory(), flags);
         let file = anchor.inspect_err(|_| drop(container.remove()))?;
@@ -228,37 +231,33 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
     }))
 }
 
-/// A directory that is held, and where it is.
-struct OwnDirectory {
-    held: OwnedFd,
-    path: PathBuf,
-}
-
-impl OwnDirectory {
-    /// Opens it to make something in it, over nobody else's links.
-    fn open(self, settings: &Settings) -> io::Result<Directory> {
-        let held = Directory::of_held(self.held, self.path);
-        // On the mount's own file system, no other user is asked; and what the kernel calls it has no links.
-        let number = held.mount_number();
-        match number.is_some() && number == settings.mount_number {
-            true => Ok(held),
-            false => Directory::open_by_own_links(held.path()),
-        }
+/// Holds a directory to make something in it. Another user who serves it is not asked; the mount's own file system nobody else serves.
+fn held_to_make(settings: &Settings, held: OwnedFd, path: PathBuf) -> io::Result<Directory> {
+    let held = Directory::of_held(held, path);
+    if held.mount_number().is_none() || held.mount_number() != settings.mount_number {
+        held.require_served_by_none_else()?;
     }
+    Ok(held)
 }
 
-/// Makes a container for a file that is small, and opens it; `None` where none can be.
+/// What becomes of a file that may be small.
+enum Small {
+    /// It is open.
+    Made(usize),
+    /// None can be in this directory.
+    NotHere(Directory),
+}
+
+/// Makes a container for a file that is small, and opens it.
 fn make_small(
     serving: &Serving,
     settings: &Settings,
-    parent: OwnDirectory,
+    parent: Directory,
     (name, flags, mode): (&OsStr, OFlags, mode_t),
-) -> Result<Option<usize>, c_int> {
+) -> Result<Small, c_int> {
     if settings.small_bytes == 0 {
-        return Ok(None);
+        return Ok(Small::NotHere(parent));
     }
-    let failure = |it: io::Error| it.raw_os_error().unwrap_or(libc::EIO);
-    let parent = parent.open(settings).map_err(failure)?;
     let mut file = None;
     // Its rights are the kernel's matter, and the new file may have some that would not let its maker in later.
     let mut anchor = |directory: &Directory| -> io::Result<()> {
@@ -269,14 +268,17 @@ fn make_small(
     };
     let room = settings.small_room();
     let made = Container::create_small(parent, name, &settings.targets, room, &mut anchor);
-    let Some((container, small)) = made.map_err(told)? else { return Ok(None) };
+    let (container, small) = match made.map_err(told)? {
+        Ok(made) => made,
+        Err(parent) => return Ok(Small::NotHere(parent)),
+    };
     let file = file.ok_or(libc::EIO)?;
     let key = Key::of(&fstat(&file).map_err(number)?);
     let entry = registry::add(serving, key, container, Some(small));
     let mut held = entry.hold(serving);
     held.is_new();
     held.note(file.as_raw_fd());
-    Ok(Some(file.into_raw_fd() as usize))
+    Ok(Small::Made(file.into_raw_fd() as usize))
 }
 
 /// Returns what new files are not to allow. Asking by the call of that name would change it for all threads.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use rustix::fs::Timespec;
 use rustix::thread::nanosleep;
 
+use super::fetched::Room;
+use super::order::Order;
 use super::view::View;
 use crate::thread::{self, AtOnce, Serving};
 
@@ -24,6 +26,8 @@ struct Place {
     at_once: AtomicU32,
     /// Those who do so while the backend works for them.
     serving: AtomicU32,
+    order: Order,
+    room: Room,
 }
 
 static ALL: [Place; PLACES] = [const {
@@ -31,6 +35,8 @@ static ALL: [Place; PLACES] = [const {
         view: AtomicPtr::new(ptr::null_mut()),
         at_once: AtomicU32::new(0),
         serving: AtomicU32::new(0),
+        order: Order::new(),
+        room: Room::none(),
     }
 }; PLACES];
 
@@ -79,6 +85,18 @@ impl KnownView {
         unsafe { &*self.view }
     }
 
+    /// Returns in what order the descriptor is read.
+    #[inline]
+    pub fn order(&self) -> &'static Order {
+        &self.place.order
+    }
+
+    /// Returns where more of the file can be kept than was asked for.
+    #[inline]
+    pub fn room(&self) -> &'static Room {
+        &self.place.room
+    }
+
     /// Returns whether this is still what is known. It is not in a child that was forked by a signal handler meanwhile, whose files are others.
     #[inline]
     pub fn is_so_still(&self) -> bool {
@@ -115,6 +133,10 @@ pub fn offer(view: &Arc<View>, fd: c_int) -> bool {
 pub fn forget(fd: c_int) {
     if let Some(place) = occupied(fd) {
         place.view.store(ptr::null_mut(), Ordering::SeqCst);
+    }
+    if let Some(place) = ALL.get(fd as usize) {
+        place.order.begin_anew();
+        place.room.give_back();
     }
 }
 

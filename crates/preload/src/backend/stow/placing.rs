@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
-use super::naming::{remove_in_turn, targets, whole_path};
+use super::naming::{held_directory, remove_in_turn, targets};
 use super::renaming::{rename_aside, rename_to_free};
 use super::{number, opening};
 use crate::message::Message;
@@ -312,11 +312,11 @@ fn hidden(name: io::Result<OsString>) -> Result<CString, c_int> {
 
 /// Says that another file got a name while it was free, and what the one is called now that had it.
 fn say_taken(at: &NamedAt<'_>, now: &CStr) {
-    let above = whole_path(&NamedAt { directory: at.directory, path: c"." }).unwrap_or_default();
+    let above = held_directory(&NamedAt { directory: at.directory, path: c"." });
     let mut message = Message::new(b"another file got the name ");
     message.quote(at.path.to_bytes());
     message.push(b" while it was free; the one that had it gets it back when a `stow run` there ends, and is ");
-    message.quote(above.as_os_str().as_bytes());
+    message.quote(above.as_ref().map_or(b"", |it| it.path().as_os_str().as_bytes()));
     message.push(b"/");
     message.quote(now.to_bytes());
     message.say();
@@ -324,8 +324,8 @@ fn say_taken(at: &NamedAt<'_>, now: &CStr) {
 
 /// Notes beside the logs where their container is now, if they are its own.
 pub fn note_home(at: &NamedAt<'_>) {
-    if let Some(path) = whole_path(at)
-        && let Ok(container) = Container::open(&path, targets())
+    if let Some(directory) = held_directory(at)
+        && let Ok(container) = Container::open_in(directory, targets())
     {
         let _ = renew(&container);
     }

@@ -241,7 +241,7 @@ fn read(
 }
 
 /// Gives back what was reserved and not used.
-fn move_back(fd: c_int, length: usize) {
+pub fn move_back(fd: c_int, length: usize) {
     if let Some(file) = sys::borrow(fd)
         && length > 0
     {

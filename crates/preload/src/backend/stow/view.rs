@@ -5,6 +5,7 @@
 //! handler, or have been left by `siglongjmp`. Such a view is put aside, and another one made.
 
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use plimsoll_stow::{Container, News, Reader};
@@ -19,6 +20,14 @@ pub struct View {
     news: Option<News>,
     /// What the kernel need not be asked for is in memory here, so that a page of it may go away.
     watched: Option<usize>,
+    version: u64,
+}
+
+/// How many versions of views there were.
+static VERSIONS: AtomicU64 = AtomicU64::new(0);
+
+fn next_version() -> u64 {
+    1 + VERSIONS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The view of a container, and those that somebody may still read.
@@ -38,7 +47,7 @@ impl View {
             news.are_there();
         }
         let reader = Reader::open(container.clone()).map_err(told)?;
-        Ok(View { reader, news, watched: None }.watching())
+        Ok(View { reader, news, watched: None, version: next_version() }.watching())
     }
 
     /// Adds what was written since.
@@ -54,6 +63,7 @@ impl View {
             }
         };
         if are_there {
+            self.version = next_version();
             self.reader.refresh().map_err(told)?;
         }
         self.watch();
@@ -79,6 +89,12 @@ impl View {
     #[inline]
     pub fn is_certain(&self) -> bool {
         self.watched.is_some() && self.news.as_ref().is_some_and(News::are_none)
+    }
+
+    /// Returns which one it is: of two that may show other bytes, this differs. It is never 0.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Returns the reader.
