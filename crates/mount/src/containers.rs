@@ -36,8 +36,7 @@ const MEMORY_BESIDE_OTHERS_PART: u64 = 64;
 const MEMORY_OF_ALL_PART: u64 = 2;
 const MEMORY_OF_ALL_OTHERS_PART: u64 = 4;
 
-/// How long a look at a container takes that has hardly anything in it: the program that waits for the answer cannot be killed meanwhile. One's own may be on a slow file system.
-const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
+/// How long a look at one's own container takes that has hardly anything in it, which may be on a slow file system: the program that waits for the answer cannot be killed meanwhile.
 const LOOK_AT_OWN: Duration = Duration::from_secs(60);
 
 /// How long others' large containers wait for each other.
@@ -168,9 +167,11 @@ impl Containers {
     ) -> Result<Opened, StowError> {
         let (logs, look, index) = match whose {
             Whose::Own => (LOGS_PART, LOOK_AT_OWN, self.memory / MEMORY_PART),
-            Whose::Others => {
-                (LOGS_OF_OTHERS_PART, LOOK_AT_OTHERS, self.memory / MEMORY_OF_OTHERS_PART)
-            }
+            Whose::Others => (
+                LOGS_OF_OTHERS_PART,
+                self.failures.next_look(),
+                self.memory / MEMORY_OF_OTHERS_PART,
+            ),
         };
         let container = Container::open_in(directory, &self.targets)?.within_limits();
         let memory_max = container.memory_max();

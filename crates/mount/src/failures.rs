@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fuser::Errno;
+use plimsoll_stow::InVain;
 
 use crate::place::Identity;
 
@@ -31,6 +32,7 @@ pub struct Failures {
 struct Remembered {
     failed: HashMap<Identity, (Errno, Instant)>,
     waited: Option<Instant>,
+    in_vain: InVain,
 }
 
 impl Failures {
@@ -48,6 +50,7 @@ impl Failures {
         }
         let now = Instant::now();
         let mut state = self.state();
+        state.in_vain.note(took);
         if state.failed.len() >= REMEMBERED_MAX {
             state.failed.retain(|_, (_, until)| now < *until);
         }
@@ -56,6 +59,11 @@ impl Failures {
         }
         let until = now + took.saturating_mul(TIMES_AS_LONG).min(TOLD_MAX);
         state.failed.insert(identity, (why, until));
+    }
+
+    /// Returns how long the next look may take at a container that has hardly anything in it.
+    pub fn next_look(&self) -> Duration {
+        self.state().in_vain.next_look()
     }
 
     /// Somebody who holds a container was waited for in vain.

@@ -52,6 +52,7 @@ mod gone;
 pub mod header;
 mod home;
 mod id;
+mod in_vain;
 pub mod index;
 mod index_build;
 mod index_check;
@@ -116,6 +117,7 @@ pub use gone::{
 };
 pub use home::{Above, Home};
 pub use id::Id;
+pub use in_vain::InVain;
 pub use index_check::remove_index;
 pub use index_write::write_index;
 pub use log::{DIRECTORY_PREFIX, directory_name, file_name};

@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use plimsoll_guarded::Directory;
 use plimsoll_process::memory_limit;
 use plimsoll_report::Record;
-use plimsoll_stow::{ANCHOR, Container, Reader, StowError, Target};
+use plimsoll_stow::{ANCHOR, Container, InVain, Reader, StowError, Target};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
@@ -20,9 +20,6 @@ use crate::output::Output;
 
 /// The part of this program's memory that one of many containers takes at most: putting its records in order takes as much again.
 const MEMORY_PART: u64 = 8;
-
-/// How long a look at another user's container takes that has hardly anything in it.
-const LOOK_AT_OTHERS: Duration = Duration::from_secs(1);
 
 /// List a directory, with containers as files
 #[derive(clap::Args)]
@@ -53,14 +50,13 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     let failed = || format!("cannot list {}", path.display());
     let directory = Directory::open(path).with_context(failed)?;
     let mut rows = Vec::new();
-    // Somebody may hold all of them: one is waited for.
-    let mut waits = true;
+    let mut looks = Looks::default();
     for name in directory.names().with_context(failed)? {
         let Ok(facts) = directory.facts_of(&name) else { continue };
         let row = Record::new().text("name", "name", name.to_string_lossy());
         let kind = FileType::from_raw_mode(facts.st_mode);
         rows.push(match kind {
-            FileType::Directory => match container_in(&directory, &name, &targets, waits) {
+            FileType::Directory => match looks.at(&directory, &name, &targets) {
                 Ok(Some(reader)) if !reader.is_whole() => {
                     without_size(row, "container, not all of which can be read")
                 }
@@ -71,7 +67,6 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
                 Ok(None) => without_size(row, "directory"),
                 // Others in the directory are listed all the same.
                 Err(StowError::Held { holder, .. }) => {
-                    waits = false;
                     without_size(row, &format!("container, held by {holder}"))
                 }
                 Err(error) => without_size(row, without_size_as(&error)),
@@ -89,12 +84,38 @@ pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the container of that name; `None` if it is another directory, or if another user serves it.
+/// Looks at many containers, which may be anybody's.
+#[derive(Default)]
+struct Looks {
+    /// One was held by somebody, who may hold all of them.
+    has_waited: bool,
+    in_vain: InVain,
+}
+
+impl Looks {
+    /// Opens the container of that name; `None` if it is another directory, or if another user serves it.
+    fn at(
+        &mut self,
+        directory: &Directory,
+        name: &OsStr,
+        targets: &[Target],
+    ) -> Result<Option<Reader>, StowError> {
+        let begun = Instant::now();
+        let looked = container_in(directory, name, targets, self);
+        match looked {
+            Err(StowError::Held { .. }) => self.has_waited = true,
+            Err(_) => self.in_vain.note(begun.elapsed()),
+            Ok(_) => {}
+        }
+        looked
+    }
+}
+
 fn container_in(
     directory: &Directory,
     name: &OsStr,
     targets: &[Target],
-    waits: bool,
+    looks: &Looks,
 ) -> Result<Option<Reader>, StowError> {
     let Ok(child) = directory.child(name) else { return Ok(None) };
     let failed =
@@ -107,9 +128,9 @@ fn container_in(
     let memory = memory_limit().map_or(u64::MAX, |it| it as u64) / MEMORY_PART;
     let memory = container.memory_max().min(memory);
     let container = container.within_memory(memory);
-    let container = if waits { container } else { container.without_waiting() };
+    let container = if looks.has_waited { container.without_waiting() } else { container };
     let container = match container.is_strangers() {
-        true => container.within_time(LOOK_AT_OTHERS),
+        true => container.within_time(looks.in_vain.next_look()),
         false => container,
     };
     Reader::open(Arc::new(container)).map(Some)

@@ -111,7 +111,7 @@ fn turns_of(
             (turn(replaced), turn(source))
         }
         // A plain file has no directory of its own.
-        (Some(_), None) if !is_quiet => (turn(source), Turn::at_shared(to.directory)),
+        (Some(_), None) if !is_quiet => (turn(source), Turn::at(to.directory)),
         _ => (turn(source), turn(replaced)),
     }
 }
