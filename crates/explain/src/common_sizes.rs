@@ -7,9 +7,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasherDefault;
 
-use crate::number_map::NumberHasher;
+use crate::number_map::NumberState;
 use plimsoll_stored::{Malformed, Reader, Stored};
 
 /// Sizes that a process counts at a time.
@@ -23,7 +22,7 @@ const SIZES_REPORTED: usize = 8;
 /// Requests by exact size.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SizeCounts {
-    calls: HashMap<u64, u64, BuildHasherDefault<NumberHasher>>,
+    calls: HashMap<u64, u64, NumberState>,
     /// The last size, and requests of it that are not in the map yet.
     recent: (u64, u64),
     missed_at_most: u64,
@@ -110,7 +109,7 @@ impl SizeCounts {
     }
 }
 
-fn ordered(calls: &HashMap<u64, u64, BuildHasherDefault<NumberHasher>>) -> Vec<CommonSize> {
+fn ordered(calls: &HashMap<u64, u64, NumberState>) -> Vec<CommonSize> {
     let sizes = calls.iter().map(|(bytes, calls)| CommonSize { bytes: *bytes, calls: *calls });
     let mut sizes: Vec<CommonSize> = sizes.collect();
     sizes.sort_unstable_by_key(|size| (Reverse(size.calls), Reverse(size.bytes)));

@@ -22,6 +22,9 @@ const NAMES: usize = 1 << 16;
 /// Beyond this, searching takes long: later names are numbered anew each time.
 const NAMES_MAX: u32 = (NAMES / 4 * 3) as u32;
 
+/// As far is searched from a name's place. It is never as far unless somebody chooses names for that, who would have to know the seed.
+const STEPS_MAX: usize = 1024;
+
 /// The table. Zeros are empty.
 #[repr(C)]
 pub struct Names {
@@ -44,7 +47,7 @@ struct NameEntry {
 /// Returns the number of the file at this absolute path, or of whatever has this name.
 pub fn number(busy: &Busy, path: &[u8]) -> u32 {
     let Some(process) = process::current() else { return NO_FILE };
-    let (hash, check) = hash(path);
+    let (hash, check) = hash(path, seed());
     if let Search::Found(number) = process.names.search(hash, check) {
         return number;
     }
@@ -62,7 +65,7 @@ enum Search {
 
 impl Names {
     fn search(&self, hash: u64, check: u32) -> Search {
-        for step in 0..NAMES {
+        for step in 0..STEPS_MAX {
             let index = (hash as usize).wrapping_add(step) % NAMES;
             let Some(name) = self.names.get(index) else { break };
             match name.hash.load(Ordering::Acquire) {
@@ -111,15 +114,38 @@ impl Names {
     }
 }
 
+/// Two hashes depend on this, which is another one for each program that is started: whoever chooses names of files must not choose their places, too. 0 until it is known.
+static SEED: AtomicU64 = AtomicU64::new(0);
+
+#[inline]
+fn seed() -> u64 {
+    match SEED.load(Ordering::Relaxed) {
+        0 => first_seed(),
+        seed => seed,
+    }
+}
+
+/// Takes it from the bytes that the kernel gives each program (AT_RANDOM, getauxval(3)): threads that do so at once take the same.
+#[cold]
+fn first_seed() -> u64 {
+    // SAFETY: a function that needs nothing.
+    let address = unsafe { libc::getauxval(libc::AT_RANDOM) };
+    let bytes = core::ptr::with_exposed_provenance::<[u8; 8]>(address as usize);
+    // SAFETY: the kernel has put 16 bytes there, which stay.
+    let seed = unsafe { bytes.as_ref() }.map_or(1, |it| u64::from_ne_bytes(*it)) | 1;
+    SEED.store(seed, Ordering::Relaxed);
+    seed
+}
+
 /// Returns two hashes, made in one pass of eight bytes a step (multiply and fold, as in wyhash).
-fn hash(path: &[u8]) -> (u64, u32) {
+fn hash(path: &[u8], seed: u64) -> (u64, u32) {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     const OTHER: u64 = 0xd6e8_feb8_6659_fd93;
     let mix = |value: u64, factor: u64| {
         let product = u128::from(value) * u128::from(factor);
         product as u64 ^ (product >> 64) as u64
     };
-    let (mut one, mut two) = (path.len() as u64 ^ FACTOR, OTHER);
+    let (mut one, mut two) = (path.len() as u64 ^ FACTOR ^ seed, OTHER ^ seed.rotate_left(32));
     let mut chunks = path.chunks_exact(8);
     for eight in &mut chunks {
         let mut word = [0u8; 8];
@@ -219,12 +245,26 @@ mod tests {
         for length in 0..64 {
             for byte in [0, b'a', 0xff] {
                 let name = vec![byte; length];
-                let (hash, check) = hash(&name);
+                let (hash, check) = hash(&name, 1);
                 assert_ne!(hash, 0);
                 // Of no bytes there is only one name.
                 assert!(seen.insert((hash, check)) || length == 0);
             }
         }
-        assert_ne!(hash(b"/run/rank.00001"), hash(b"/run/rank.00010"));
+        assert_ne!(hash(b"/run/rank.00001", 1), hash(b"/run/rank.00010", 1));
+    }
+
+    /// The attack: names whose places lie side by side, so that each look at one passes all others.
+    #[test]
+    fn names_that_meet_in_one_program_do_not_meet_in_another() {
+        let places = |names: &[String], seed: u64| {
+            let place = |name: &String| hash(name.as_bytes(), seed).0 as usize % NAMES;
+            names.iter().filter(|name| place(name) < 8).count()
+        };
+        let names = (0..1_000_000).map(|number| format!("/project/data/{number:06}"));
+        let chosen: Vec<String> = names.filter(|it| places(&[it.clone()], 1) == 1).collect();
+        assert!(chosen.len() > 50);
+        assert!((2..12).map(|seed| places(&chosen, 2 * seed + 1)).sum::<usize>() < 10);
+        assert!(seed() != 0 && seed() == seed());
     }
 }

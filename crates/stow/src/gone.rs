@@ -193,7 +193,10 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
         };
         if is_gone_name(&name) {
             discard_draft(directory, &name);
-            discard_gone(&directory.path().join(name), targets);
+            // Others may have made thousands of such names.
+            if directory.child_not_mounted(&name).is_ok_and(|it| is_removed(&it, &name)) {
+                discard_gone(&directory.path().join(name), targets);
+            }
         } else if give_back(directory, &name) {
             // It made room for one that did not come.
         } else if settle(directory, &name, targets) {
