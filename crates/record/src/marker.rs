@@ -120,10 +120,10 @@ fn ranks() -> String {
 fn shown(program: &OsStr, arguments: &[OsString]) -> String {
     let words = std::iter::once(program).chain(arguments.iter().map(OsString::as_os_str));
     let mut words: Vec<u8> = words.collect::<Vec<_>>().join(OsStr::new("\0")).into_vec();
-    secrets::mask(&mut words);
+    let is_cut = secrets::mask_kept(&mut words, COMMAND_BYTES_MAX);
     let words = String::from_utf8_lossy(&words);
     let mut words = words.trim_end_matches('\0').replace(['\0', '\n'], " ");
-    if words.len() > COMMAND_BYTES_MAX {
+    if is_cut || words.len() > COMMAND_BYTES_MAX {
         let cut = (0..=COMMAND_BYTES_MAX).rev().find(|at| words.is_char_boundary(*at));
         words.truncate(cut.unwrap_or(0));
         words.push_str(" …");

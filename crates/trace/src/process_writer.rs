@@ -137,7 +137,7 @@ impl ProcessWriter {
         put_text(&mut identity.program, program.program.as_bytes());
         identity.parent_pid = program.parent_pid;
         let mut arguments = program.arguments.join("\0").into_bytes();
-        secrets::mask(&mut arguments);
+        secrets::mask_kept(&mut arguments, identity.arguments.len());
         put_text(&mut identity.arguments, &arguments);
         header.rank = program.rank.map_or(-1, |rank| rank as i32);
         header.ranks = program.ranks;

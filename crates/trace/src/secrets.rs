@@ -5,13 +5,15 @@
 //! services do.
 
 mod address;
+mod looks;
 mod pair;
 mod token;
 mod user;
 mod value;
 
 use address::password_of_address;
-use pair::{is_text_of_telling, is_value_of_telling};
+use looks::{Looks, OF_A_NAME, OF_AN_ARGUMENT, OF_WHAT_WAS_SEEN};
+use pair::{is_attribute_telling, is_text_of_telling, is_value_of_telling};
 use token::token;
 use user::{has_user, is_curl, is_of_curl, is_user_option};
 use value::length_of_value;
@@ -20,7 +22,7 @@ use value::length_of_value;
 const MASK: &[u8] = b"***";
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 22] = [
+const NAMES: [&[u8]; 27] = [
     b"password",
     b"passwords",
     b"passwd",
@@ -40,6 +42,11 @@ const NAMES: [&[u8]; 22] = [
     b"privatekey",
     b"authkey",
     b"accountkey",
+    b"clientkey",
+    b"sshkey",
+    b"signingkey",
+    b"masterkey",
+    b"sharedkey",
     b"authorization",
     b"signature",
     b"cookie",
@@ -69,6 +76,12 @@ const NO_PASS: [&[u8]; 12] = [
 const MEASURES: [&[u8]; 9] =
     [b"size", b"sizes", b"count", b"length", b"len", b"limit", b"budget", b"rate", b"type"];
 
+/// What joins the words of a name.
+const JOINS: &[u8] = b"-_.";
+
+/// How many times what is kept of a command is masked.
+const MASKED_FOR_KEPT: usize = 16;
+
 /// What stands before the secret in a header of HTTP (RFC 9110, section 11.4).
 const SCHEMES: [&[u8]; 6] = [b"basic", b"bearer", b"digest", b"negotiate", b"token", b"apikey"];
 
@@ -78,30 +91,76 @@ const PRIVATE_KEY: &[u8] = b"PRIVATE KEY";
 
 /// Masks what looks like a secret in arguments that each end with a zero, in place. What comes after
 /// the last one is zeros.
+///
+/// Takes time in proportion to the bytes: of a text that is made so that it takes more, the rest is masked.
 pub fn mask(arguments: &mut [u8]) {
-    let (mut at, mut before, mut after_curl) = (0, Before::Other, false);
+    mask_within(arguments, &Looks::for_bytes(arguments.len()));
+}
+
+fn mask_within(arguments: &mut [u8], looks: &Looks) {
+    // Where the next argument is, and where it goes: those before it may have become shorter.
+    let (mut at, mut to) = (0, 0);
+    let (mut before, mut after_curl) = (Before::Other, false);
     while at < arguments.len() {
-        let mut length = length_at(arguments, at);
-        let argument = arguments.get(at..at + length).unwrap_or(&[]);
+        let whole = length_at(arguments, at);
+        let argument = arguments.get_mut(at..at + whole).unwrap_or(&mut []);
+        looks.take(whole * OF_A_NAME);
         let next = Before::of(argument, after_curl);
         let is_user = before == Before::UserOption || has_user(argument, after_curl);
-        let next_after_curl = after_curl || is_curl(argument);
-        let mut from = 0;
-        // An argument may have several: a script, an address with many parts.
-        while let Some((start, end)) = arguments
-            .get(at..at + length)
-            .and_then(|argument| secret(argument, from, before, is_user))
-        {
-            from = start + replace(arguments, at + start, at + end);
-            length = length_at(arguments, at);
+        after_curl |= is_curl(argument);
+        let length = mask_one(argument, before, is_user, looks);
+        before = next;
+        // With the zero behind it, if one is there.
+        let behind = (at + whole + 1).min(arguments.len());
+        arguments.copy_within(at..at + length, to);
+        let end = to + length;
+        to = end + (behind - at - whole);
+        if let Some(end) = arguments.get_mut(end..to) {
+            end.fill(0);
         }
-        (before, after_curl) = (next, next_after_curl);
-        at += length + 1;
+        at = behind;
+    }
+    if let Some(freed) = arguments.get_mut(to..) {
+        freed.fill(0);
     }
 }
 
-/// Does the same where the bytes may end within an argument. The word that is cut off is left out: it may be a secret that is not known as one, and
-/// comes to the front where others get shorter.
+/// Masks the secrets of an argument and returns how long it is then. It may have several: a script, an address with
+/// many parts.
+fn mask_one(argument: &mut [u8], before: Before, is_user: bool, looks: &Looks) -> usize {
+    let (mut length, mut from) = (argument.len(), 0);
+    loop {
+        looks.take(length * OF_WHAT_WAS_SEEN + (length - from) * OF_AN_ARGUMENT);
+        let rest = argument.get(..length).unwrap_or(&[]);
+        let found = secret(rest, from, before, is_user, looks);
+        let found = if looks.are_spent() { (from < length).then_some((from, length)) } else { found };
+        let Some((start, end)) = found else { return length };
+        let kept = MASK.len().min(end - start);
+        argument.copy_within(end..length, start + kept);
+        if let Some((place, mask)) = argument.get_mut(start..start + kept).zip(MASK.get(..kept)) {
+            place.copy_from_slice(mask);
+        }
+        (length, from) = (length - (end - start - kept), start + kept);
+    }
+}
+
+/// Masks as much of the arguments as is needed where no more than some bytes of them are kept, and leaves out the others;
+/// returns whether there were others.
+pub fn mask_kept(arguments: &mut Vec<u8>, kept: usize) -> bool {
+    // Those in front become shorter.
+    let masked = kept.saturating_mul(MASKED_FOR_KEPT);
+    let is_more = arguments.len() > masked;
+    if is_more {
+        arguments.truncate(masked);
+        mask_cut(arguments);
+    } else {
+        mask(arguments);
+    }
+    is_more
+}
+
+/// Masks arguments of which the last may be cut off. The word that is cut off is left out: it may be a secret that is
+/// not known as one, and comes to the front where others get shorter.
 pub fn mask_cut(arguments: &mut [u8]) {
     if arguments.last().is_some_and(|byte| *byte != 0) {
         let is_edge = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
@@ -143,7 +202,13 @@ impl Before {
 }
 
 /// Returns where in an argument the next secret is, from there on.
-fn secret(argument: &[u8], from: usize, before: Before, is_user: bool) -> Option<(usize, usize)> {
+fn secret(
+    argument: &[u8],
+    from: usize,
+    before: Before,
+    is_user: bool,
+    looks: &Looks,
+) -> Option<(usize, usize)> {
     let whole = argument.len();
     if from >= whole {
         return None;
@@ -160,9 +225,9 @@ fn secret(argument: &[u8], from: usize, before: Before, is_user: bool) -> Option
     }
     let found = [
         private_key(argument, from),
-        named(argument, from),
+        named(argument, from, looks),
         password_of_address(argument, from),
-        token(argument, from),
+        token(argument, from, looks),
     ];
     // Of those that begin at one place, the longest: the others may end inside the secret.
     found.into_iter().flatten().min_by_key(|(start, end)| (*start, whole - end))
@@ -187,57 +252,32 @@ fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"&;,?\"'(){}<>".contains(&byte)
 }
 
-/// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `--name=VALUE`, `Name: VALUE`, `{"name": "VALUE"}`,
-/// `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`, `-u user:VALUE` and `--user=user:VALUE`.
-fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
-    let whole = argument.len();
+/// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `name <- VALUE`, `--name=VALUE`, `Name: VALUE`,
+/// `{"name": "VALUE"}`, `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`, `-u user:VALUE` and
+/// `--user=user:VALUE`.
+fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> {
     // Where the word before this one begins, if only blanks are between.
     let (mut word, mut earlier) = (0, None);
     for (at, byte) in argument.iter().enumerate() {
+        let is_arrow = *byte == b'<' && argument.get(at + 1) == Some(&b'-');
         let begins = match earlier {
-            Some(earlier) if word == at && matches!(byte, b'=' | b':') => earlier,
+            Some(earlier) if word == at && (is_arrow || matches!(byte, b'=' | b':')) => earlier,
             _ => word,
         };
+        let is_blank = byte.is_ascii_whitespace();
         let name = match byte {
-            b'>' => tag(argument, at),
+            b'>' => tag(argument, at).0,
             _ => argument.get(begins..at).unwrap_or(&[]).trim_ascii_end(),
         };
-        let is_blank = byte.is_ascii_whitespace();
-        let is_option = is_blank && name.starts_with(b"-");
-        let is_key = matches!(byte, b'"' | b'\'') && is_key(argument, at);
-        let is_separator = matches!(byte, b'=' | b':' | b'>')
+        let is_separator = is_arrow
+            || matches!(byte, b'=' | b':' | b'>')
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
-            || is_key;
-        let is_of_curl = || name.starts_with(b"-") && is_of_curl(argument, begins);
-        let is_user = (is_option || *byte == b'=') && is_user_option(name, is_of_curl());
-        let is_joined_user = *byte == b':' && has_user(name, is_of_curl());
-        let is_telling = || {
-            is_telling(name)
-                || match byte {
-                    b'>' => is_text_of_telling(argument, at, name),
-                    _ => is_value_of_telling(argument, begins, name),
-                }
-        };
-        if is_user || is_joined_user || (is_separator || is_option) && is_telling() {
-            let rest = argument.get(at..).unwrap_or(&[]);
-            let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'`\\>]".contains(byte);
-            let start = at + rest.iter().position(|byte| !is_between(byte)).unwrap_or(rest.len());
-            let value = argument.get(start..).unwrap_or(&[]);
-            // A header, or all that an option is set to, goes on to the end; a part of more does not.
-            let is_all = begins == 0 && matches!(byte, b'=' | b':') && name.len() == at;
-            let place = if *byte == b'>' { at } else { begins };
-            let end = if is_all {
-                whole
-            } else {
-                start + length_of_value(argument, start, place, is_key)
-            };
-            // The user's name stays.
-            let colon = || Some(1 + value.iter().position(|byte| *byte == b':')?);
-            let start = if is_user { colon().map_or(end, |it| start + it) } else { start };
-            let value = argument.get(start..end).unwrap_or(&[]);
-            let is_next_option = is_option && self::is_option(value);
-            if start >= from && start < end && !value.starts_with(MASK) && !is_next_option {
-                return Some((start, end));
+            || matches!(byte, b'"' | b'\'') && is_key(argument, at);
+        let ends_name = is_separator || is_blank && name.starts_with(b"-");
+        if ends_name && at >= from && !looks.are_spent() {
+            let place = Place { at, begins, name, is_arrow };
+            if let Some(found) = value_at(argument, &place, looks).filter(|it| it.0 >= from) {
+                return Some(found);
             }
         }
         if is_end(*byte) || is_separator {
@@ -251,14 +291,91 @@ fn named(argument: &[u8], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the name of the element that begins with the tag which ends there; nothing if none does.
-fn tag(argument: &[u8], end: usize) -> &[u8] {
+/// Where a name ends in an argument, and where it begins.
+struct Place<'a> {
+    at: usize,
+    begins: usize,
+    name: &'a [u8],
+    is_arrow: bool,
+}
+
+/// Returns the value behind a name if it must not be known.
+fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usize)> {
+    let Place { at, begins, name, is_arrow } = *place;
+    let byte = *argument.get(at)?;
+    let is_key = !is_arrow && matches!(byte, b'"' | b'\'');
+    let is_option = byte.is_ascii_whitespace() && name.starts_with(b"-");
+    let is_curl = name.starts_with(b"-") && is_of_curl(argument, begins, looks);
+    let is_user = (is_option || byte == b'=') && is_user_option(name, is_curl);
+    looks.take(name.len() * OF_A_NAME);
+    let is_telling = is_user
+        || byte == b':' && has_user(name, is_curl)
+        || is_telling(name)
+        || match byte {
+            b'>' => {
+                is_text_of_telling(argument, at, name, looks)
+                    || is_attribute_telling(tag(argument, at).1, looks)
+            }
+            _ => is_value_of_telling(argument, begins, name, looks),
+        };
+    if !is_telling {
+        return None;
+    }
+    let start = start_of_value(argument, at + usize::from(is_arrow) * 2);
+    let value = argument.get(start..).unwrap_or(&[]);
+    // A header, or all that an option is set to, goes on to the end; a part of more does not.
+    let is_all = begins == 0 && matches!(byte, b'=' | b':') && name.len() == at;
+    let end = if is_all || is_block(argument, at + 1, start) {
+        argument.len()
+    } else {
+        let place = if byte == b'>' { at } else { begins };
+        looks.take(value.len());
+        start + length_of_value(argument, start, place, is_key)
+    };
+    let value = argument.get(start..end).unwrap_or(&[]);
+    // The user's name stays.
+    let colon = || value.iter().position(|byte| *byte == b':').map(|it| it + 1);
+    let before = if is_user { colon().unwrap_or(value.len()) } else { 0 };
+    let is_next_option = is_option && self::is_option(value);
+    Some((start + before, end)).filter(|(start, end)| start < end && !is_next_option)
+}
+
+/// Returns where a value begins behind what ends its name.
+fn start_of_value(argument: &[u8], from: usize) -> usize {
+    let rest = argument.get(from..).unwrap_or(&[]);
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'`\\>]".contains(byte);
+    let start = |text: &[u8]| text.iter().position(|it| !is_between(it)).unwrap_or(text.len());
+    let first = start(rest);
+    let rest = rest.get(first..).unwrap_or(&[]);
+    // A block of lines in YAML.
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let begins = line.strip_prefix(b"|").is_some_and(|it| it.iter().all(|it| !is_of_word(*it)));
+    let block = if begins { line.len() } else { 0 };
+    from + first + block + start(rest.get(block..).unwrap_or(&[]))
+}
+
+/// Returns true if a value is a block of lines: it goes on to the end, for all that we know.
+fn is_block(argument: &[u8], from: usize, start: usize) -> bool {
+    let between = argument.get(from..start).unwrap_or(&[]);
+    let first_line = between.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    between.contains(&b'\n') && first_line.iter().any(|byte| b"|>".contains(byte))
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Returns the name of the element that begins with the tag which ends there, and what else the tag says; nothing if
+/// none does.
+fn tag(argument: &[u8], end: usize) -> (&[u8], &[u8]) {
     let before = argument.get(..end).unwrap_or(&[]);
     let begin = before.iter().rposition(|byte| matches!(byte, b'<' | b'>'));
     let begin = begin.filter(|begin| before.get(*begin) == Some(&b'<'));
     let inside = begin.and_then(|begin| before.get(begin + 1..)).unwrap_or(&[]);
     let begins = !inside.starts_with(b"/") && !inside.ends_with(b"/");
-    inside.split(u8::is_ascii_whitespace).next().filter(|_| begins).unwrap_or(&[])
+    let inside = if begins { inside } else { &[] };
+    let name = inside.iter().position(u8::is_ascii_whitespace).unwrap_or(inside.len());
+    inside.split_at_checked(name).unwrap_or((inside, &[]))
 }
 
 /// Returns true if a quotation mark ends a key: a colon follows, or it is set to something.
@@ -273,10 +390,20 @@ fn is_telling(name: &[u8]) -> bool {
     let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
     (0..name.len()).any(|start| {
         let rest = name.get(start..).unwrap_or(&[]);
-        let begins = start == 0 || name.get(start - 1).is_some_and(|it| !it.is_ascii_alphabetic());
+        // What joins words is passed over behind the first letter only.
+        if rest.first().is_none_or(|it| JOINS.contains(it)) {
+            return false;
+        }
         NAMES.iter().any(|wanted| is_at(rest, wanted))
-            || begins && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
+            || is_begin_of_word(name, start) && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
     }) || ends_with_pass(name)
+}
+
+/// Returns true where a word of a name begins, also as in `dbPwd`.
+fn is_begin_of_word(name: &[u8], start: usize) -> bool {
+    let Some(before) = start.checked_sub(1).and_then(|it| name.get(it)) else { return true };
+    let is_capital = name.get(start).is_some_and(u8::is_ascii_uppercase);
+    !before.is_ascii_alphabetic() || before.is_ascii_lowercase() && is_capital
 }
 
 /// Returns true for several words that are joined and end with a telling name, as those of settings do: `configure set aws_secret_access_key VALUE`. Other
@@ -304,7 +431,7 @@ fn ends_with_pass(name: &[u8]) -> bool {
 fn is_at(text: &[u8], wanted: &[u8]) -> bool {
     let mut rest = text.iter();
     let is_there = wanted.iter().all(|letter| {
-        let next = rest.by_ref().find(|byte| !b"-_.".contains(byte));
+        let next = rest.by_ref().find(|byte| !JOINS.contains(byte));
         next.is_some_and(|it| it.to_ascii_lowercase() == *letter)
     });
     let behind = rest.as_slice();
@@ -318,24 +445,6 @@ fn is_at(text: &[u8], wanted: &[u8]) -> bool {
         .is_some_and(|word| MEASURES.iter().any(|it| word.eq_ignore_ascii_case(it)));
     let ends = goes_on || behind.first().is_none_or(|it| !it.is_ascii_alphabetic());
     is_there && !is_measure && ends
-}
-
-/// Puts the mask in the place of some bytes and moves what follows; gives the mask's length, which is
-/// never more than that of the secret.
-fn replace(bytes: &mut [u8], start: usize, end: usize) -> usize {
-    let kept = MASK.len().min(end - start);
-    if let (Some(place), Some(mask)) = (bytes.get_mut(start..start + kept), MASK.get(..kept)) {
-        place.copy_from_slice(mask);
-    }
-    let (to, length) = (start + kept, bytes.len());
-    if to < end && end <= length {
-        bytes.copy_within(end..length, to);
-        let freed = length - (end - to);
-        if let Some(freed) = bytes.get_mut(freed..) {
-            freed.fill(0);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

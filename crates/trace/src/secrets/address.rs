@@ -11,11 +11,9 @@ const RANDOM_DIGITS_MIN: usize = 3;
 /// `scheme://user:PASSWORD@host` and `scheme://TOKEN@host`. A password may have anything in it but blanks: it ends at
 /// the last `@` of the word.
 pub(super) fn password_of_address(argument: &[u8], from: usize) -> Option<(usize, usize)> {
-    let rest = argument.get(from..)?;
-    let addresses = rest.windows(3).enumerate().filter(|(_, it)| it == b"://");
-    addresses.map(|(at, _)| from + at).find_map(|colon| {
-        let start = colon + 3;
-        let address = argument.get(start..start + length_of_address(argument, colon))?;
+    (from..argument.len()).filter(|at| argument.get(*at) == Some(&b':')).find_map(|colon| {
+        let start = colon + slashes(argument, colon)?;
+        let address = argument.get(start..start + length_of_address(argument, colon, start))?;
         let is_slash = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
         let authority = address.split(is_slash).next()?;
         let colon = authority.iter().position(|byte| *byte == b':');
@@ -42,21 +40,29 @@ fn looks_random(user: &[u8]) -> bool {
     user.len() >= RANDOM_BYTES_MIN && digits >= RANDOM_DIGITS_MIN && user.iter().all(is_plain)
 }
 
-/// Returns the bytes of the address behind `://`: to a blank, the quotation mark that it began with, or the next one.
-fn length_of_address(argument: &[u8], colon: usize) -> usize {
-    let address = argument.get(colon + 3..).unwrap_or(&[]);
+/// Returns the bytes of `://`, also as JSON may write it, if they are there.
+fn slashes(argument: &[u8], colon: usize) -> Option<usize> {
+    let rest = argument.get(colon..)?;
+    [&b"://"[..], b":\\/\\/"].into_iter().find(|it| rest.starts_with(it)).map(<[u8]>::len)
+}
+
+/// Returns the bytes of the address that begins at `start`, behind `://`: to a blank, the quotation mark that it began
+/// with, or the next one.
+fn length_of_address(argument: &[u8], colon: usize, start: usize) -> usize {
+    let address = argument.get(start..).unwrap_or(&[]);
     let before = argument.get(..colon).unwrap_or(&[]);
     let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let begin = before.iter().rposition(|byte| !is_of_scheme(byte)).map_or(0, |it| it + 1);
     let quote = quote_before(argument, begin);
-    let is_over = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'"' || Some(*byte) == quote;
-    let length = address.iter().position(is_over).unwrap_or(address.len());
-    let address = address.get(..length).unwrap_or(&[]);
-    match address.windows(3).position(|it| it == b"://") {
-        Some(next) => address
-            .get(..next)
-            .and_then(|it| it.iter().rposition(|byte| !is_of_scheme(byte)))
-            .unwrap_or(0),
-        None => length,
+    let is_over = |byte: u8| byte.is_ascii_whitespace() || byte == b'"' || Some(byte) == quote;
+    for (at, byte) in address.iter().enumerate() {
+        if is_over(*byte) {
+            return at;
+        }
+        if *byte == b':' && slashes(address, at).is_some() {
+            let address = address.get(..at).unwrap_or(&[]);
+            return address.iter().rposition(|byte| !is_of_scheme(byte)).unwrap_or(0);
+        }
     }
+    address.len()
 }

@@ -2,6 +2,7 @@
 //! `{"value": "SECRET", "name": "password"}`, `<name>password</name><value>SECRET</value>`.
 
 use super::is_telling;
+use super::looks::{Looks, OF_A_NAME};
 
 /// What names are called there.
 const NAMES: [&[u8]; 4] = [b"name", b"key", b"id", b"parameterkey"];
@@ -10,7 +11,12 @@ const NAMES: [&[u8]; 4] = [b"name", b"key", b"id", b"parameterkey"];
 const VALUES: [&[u8]; 3] = [b"value", b"string", b"parametervalue"];
 
 /// Returns whether a word that begins there is called `value`, and what is called `name` or `key` in the same element or object is telling.
-pub(super) fn is_value_of_telling(argument: &[u8], begins: usize, word: &[u8]) -> bool {
+pub(super) fn is_value_of_telling(
+    argument: &[u8],
+    begins: usize,
+    word: &[u8],
+    looks: &Looks,
+) -> bool {
     // In a string of a script, one stands before the quotation mark.
     let word = word.strip_suffix(b"\\").unwrap_or(word);
     if !is_one_of(&VALUES, word) {
@@ -19,6 +25,7 @@ pub(super) fn is_value_of_telling(argument: &[u8], begins: usize, word: &[u8]) -
     let quote = begins.checked_sub(1).and_then(|it| argument.get(it)).copied();
     let quote = quote.filter(|byte| matches!(byte, b'"' | b'\''));
     let (before, is_found) = start_of_element(argument.get(..begins).unwrap_or(&[]), quote);
+    looks.take(before.len() * OF_A_NAME);
     // Without brackets, what comes behind may be the next one's.
     if !is_found && let Some(told) = names(before).last() {
         return told;
@@ -27,11 +34,13 @@ pub(super) fn is_value_of_telling(argument: &[u8], begins: usize, word: &[u8]) -
     // Behind its own quotation mark.
     let behind = rest.iter().take(2).position(|byte| Some(*byte) == quote);
     let rest = rest.get(behind.map_or(0, |it| it + 1)..).unwrap_or(&[]);
-    names(before).chain(names(rest_of_element(rest))).any(|told| told)
+    let rest = rest_of_element(rest);
+    looks.take(rest.len() * OF_A_NAME);
+    names(before).chain(names(rest)).any(|told| told)
 }
 
 /// Returns whether the text behind a tag that ends there is that of a value, and an element beside it has a telling name.
-pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8]) -> bool {
+pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8], looks: &Looks) -> bool {
     if !is_one_of(&VALUES, tag) {
         return false;
     }
@@ -39,6 +48,7 @@ pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8]) -> boo
     let begin = before.iter().rposition(|byte| *byte == b'<').unwrap_or(0);
     let mut depth = 0usize;
     for piece in before.get(..begin).unwrap_or(&[]).rsplit(|byte| *byte == b'<') {
+        looks.take(piece.len() + 1);
         if piece.starts_with(b"/") {
             depth += 1;
         } else if is_begin(piece) {
@@ -53,6 +63,7 @@ pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8]) -> boo
     // Its own end is the first.
     let mut depth = 1usize;
     for piece in behind.split(|byte| *byte == b'<').skip(1) {
+        looks.take(piece.len() + 1);
         if piece.starts_with(b"/") {
             let Some(less) = depth.checked_sub(1) else { break };
             depth = less;
@@ -64,6 +75,12 @@ pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8]) -> boo
         }
     }
     false
+}
+
+/// Returns whether an attribute of a tag calls what is within by a telling name: `<entry key="password">SECRET</entry>`.
+pub(super) fn is_attribute_telling(attributes: &[u8], looks: &Looks) -> bool {
+    looks.take(attributes.len() * OF_A_NAME);
+    names(attributes).any(|told| told)
 }
 
 /// Returns true for what follows `<` where an element begins that has an end of its own.

@@ -1,9 +1,10 @@
 //! Tokens that begin as those of well-known services do.
 
 use super::is_end;
+use super::looks::Looks;
 
 /// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const BEGINS: [&[u8]; 30] = [
+const BEGINS: [&[u8]; 50] = [
     b"ghp_",
     b"gho_",
     b"ghs_",
@@ -34,6 +35,26 @@ const BEGINS: [&[u8]; 30] = [
     b"ya29.",
     b"SG.",
     b"shpat_",
+    b"shpca_",
+    b"shppa_",
+    b"shpss_",
+    b"gldt-",
+    b"glcbt-",
+    b"glptt-",
+    b"glsoat-",
+    b"gloas-",
+    b"glft-",
+    b"glimt-",
+    b"glagent-",
+    b"glffct-",
+    b"xoxe-",
+    b"xoxe.",
+    b"rk_test_",
+    b"whsec_",
+    b"hvb.",
+    b"hvr.",
+    b"dckr_oat_",
+    b"GOCSPX-",
 ];
 const BYTES_MIN: usize = 16;
 
@@ -41,19 +62,22 @@ const BYTES_MIN: usize = 16;
 const RANDOM_BYTES_MIN: usize = 16;
 
 /// Returns the next token, from there on: it begins behind anything but a letter or a digit, and goes on as far as tokens do.
-pub(super) fn token(argument: &[u8], from: usize) -> Option<(usize, usize)> {
-    (from..argument.len()).find_map(|start| Some((start, end_of_token(argument, start)?)))
+pub(super) fn token(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> {
+    (from..argument.len())
+        .take_while(|_| !looks.are_spent())
+        .find_map(|start| Some((start, end_of_token(argument, start, looks)?)))
 }
 
 /// Returns true for a word that is a token.
 pub(super) fn is_token(word: &[u8]) -> bool {
-    end_of_token(word, 0) == Some(word.len())
+    end_of_token(word, 0, &Looks::for_bytes(word.len())) == Some(word.len())
 }
 
-fn end_of_token(argument: &[u8], start: usize) -> Option<usize> {
+fn end_of_token(argument: &[u8], start: usize, looks: &Looks) -> Option<usize> {
     let rest = argument.get(start..)?;
     let begin = BEGINS.iter().find(|it| rest.starts_with(it))?;
     let length = rest.iter().position(|it| !is_of_token(*it)).unwrap_or(rest.len());
+    looks.take(length);
     let body = rest.get(begin.len()..length).filter(|_| length >= BYTES_MIN)?;
     let is_whole = rest.get(length).is_none_or(|it| is_edge(*it));
     let is_it = match (bytes_before(argument, start), is_whole) {

@@ -1,5 +1,7 @@
 //! Options whose value is a user's name, and after a colon the password.
 
+use super::looks::Looks;
+
 /// Options of curl, wget and others.
 const OPTIONS: [&[u8]; 3] = [b"-u", b"--user", b"--proxy-user"];
 
@@ -35,9 +37,10 @@ pub(super) fn is_curl(word: &[u8]) -> bool {
 }
 
 /// Returns whether the command of a script that a word at `begins` belongs to is curl.
-pub(super) fn is_of_curl(script: &[u8], begins: usize) -> bool {
+pub(super) fn is_of_curl(script: &[u8], begins: usize, looks: &Looks) -> bool {
     let before = script.get(..begins).unwrap_or(&[]);
     let command = before.rsplit(|byte| b";&|\n(`".contains(byte)).next().unwrap_or(&[]);
+    looks.take(command.len());
     let is_edge = |byte: &u8| byte.is_ascii_whitespace() || b"\"'".contains(byte);
     command.split(is_edge).any(is_curl)
 }

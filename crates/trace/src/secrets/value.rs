@@ -2,12 +2,15 @@
 
 use super::{SCHEMES, is_end, tag};
 
+/// The header in which a scheme stands before the secret.
+const AUTHORIZATION: &[u8] = b"authorization:";
+
 /// Returns how long the value is that begins at `start`, of the name that begins at `name`: to the quotation mark that
 /// it, or what it is in, began with; to the bracket that closes what it began with; or else to the end of the word, or
 /// of the next one, in which headers without quotation marks have the secret.
 pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key: bool) -> usize {
     let value = argument.get(start..).unwrap_or(&[]);
-    let tag = if argument.get(name) == Some(&b'>') { tag(argument, name) } else { b"" };
+    let tag = if argument.get(name) == Some(&b'>') { tag(argument, name).0 } else { b"" };
     if let Some(length) = length_of_text(value, tag) {
         return length;
     }
@@ -40,8 +43,12 @@ pub(super) fn length_of_value(argument: &[u8], start: usize, name: usize, is_key
     let first = word_length(value, 0, ends);
     let is_scheme =
         |it: &&[u8]| value.get(..first).is_some_and(|word| word.eq_ignore_ascii_case(it));
+    // Of this header, whatever scheme stands before it.
+    let header = argument.get(name..start).unwrap_or(&[]);
+    let is_authorization =
+        header.windows(AUTHORIZATION.len()).any(|it| it.eq_ignore_ascii_case(AUTHORIZATION));
     let is_followed = value.get(first).is_some_and(u8::is_ascii_whitespace);
-    if SCHEMES.iter().any(is_scheme) && is_followed {
+    if (is_authorization || SCHEMES.iter().any(is_scheme)) && is_followed {
         word_length(value, first + 1, ends)
     } else {
         first

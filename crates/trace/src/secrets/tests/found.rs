@@ -102,3 +102,107 @@ fn what_only_looks_like_these_forms_stays_readable() {
         assert_eq!(masked_at(given), given);
     }
 }
+
+#[test]
+fn nothing_of_a_secret_in_further_forms_stays() {
+    for arguments in [
+        "java¦<entry key=\"password\">SECRET</entry>",
+        "java¦<entry key='db.password' type='x'>a SECRET</entry>",
+        "java¦<property name=\"token\">\n  SECRET</property>",
+        "curl¦-d¦{\"u\":\"https:\\/\\/me:SECRET@h\\/p\"}",
+        "sh¦-c¦curl -H Authorization:\\ GSSAPI SECRET h",
+        "sh¦-c¦curl -H Proxy-Authorization: AWS4-HMAC-SHA256 SECRET h",
+        "app¦--password=***SECRET",
+        "Rscript¦-e¦password <- 'SECRET'",
+        "Rscript¦-e¦x<-1; db_password<-\"a SECRET\"; y<-2",
+        "perl¦-e¦%a = (password => 'SECRET', n => 1)",
+        "k¦a: 1\npassword: |\n  one\n  SECRET\n",
+        "k¦a: 1\npassword: |-\n  one\n  SECRET\n",
+        "k¦a: 1\npassword: >\n  one\n  SECRET\n",
+        "app¦dbPwd=SECRET",
+        "app¦--userPw=SECRET",
+        "env¦CLIENT_KEY=SECRET",
+        "env¦DEPLOY_SSH_KEY=SECRET",
+        "x¦gldt-SECRET0123456789",
+        "x¦glptt-SECRET0123456789",
+        "x¦xoxe-SECRET0123456789",
+        "x¦rk_test_SECRET0123456789",
+        "x¦whsec_SECRET0123456789",
+        "x¦shpss_SECRET0123456789",
+        "x¦hvb.SECRET0123456789",
+        "x¦dckr_oat_SECRET0123456789",
+        "x¦GOCSPX-SECRET0123456789",
+    ] {
+        let masked = masked_at(arguments);
+        assert!(!masked.contains("SECRET"), "{arguments}: {masked}");
+        assert!(masked.contains("***"), "{masked}");
+    }
+    for given in [
+        "sh¦-c¦x <- 1; y<-2; gmx mdrun -pin on -npw=12",
+        "x¦<entry key='steps'>3</entry>",
+        "sh¦-c¦cat <<E | wc\nname: |\n  text\nE",
+        "ls¦/scratch/1//0a/b¦xPass¦oldPw/x",
+    ] {
+        assert_eq!(masked_at(given), given);
+    }
+}
+
+/// Texts that cost more than in proportion to their length, each with a secret at its end.
+fn costly(bytes: usize) -> Vec<String> {
+    [
+        "-", "p-", "a:", "https://", "sk-", "value=", "<value>", "\"value\":", "-u ", "-x ", "u:p@h ", "' ", "\\\"'",
+        "={", "password=x ", "<name><value>", "token:", "x://a:b@", "\"token\"]", "{name:", "value <- ",
+    ]
+    .iter()
+    .map(|piece| format!("{} --password=SECRET", piece.repeat(bytes / piece.len())))
+    .collect()
+}
+
+#[test]
+fn what_costs_much_to_look_through_is_masked() {
+    for text in costly(20_000) {
+        let mut bytes = text.clone().into_bytes();
+        mask(&mut bytes);
+        assert!(!bytes.windows(6).any(|it| it == b"SECRET"), "{}", &text[..20]);
+    }
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_masked_whole() {
+    let mut bytes = *b"app\0--steps=3\0in.nml\0";
+    mask_within(&mut bytes, &Looks::none());
+    assert_eq!(bytes, *b"***\0***\0***\0\0\0\0\0\0\0\0\0\0");
+    let looks = Looks::for_bytes(0);
+    let mut bytes = format!("x {}\0in.nml\0", "password=x ".repeat(4000)).into_bytes();
+    mask_within(&mut bytes, &looks);
+    assert!(looks.are_spent());
+    let text = String::from_utf8(bytes).unwrap();
+    let text = text.trim_end_matches('\0');
+    assert!(text.starts_with("x password=* password=* "), "what was looked at stays readable");
+    assert!(text.ends_with("***\0***"), "what was not does not");
+}
+
+/// An ordinary command is looked through with much to spare.
+#[test]
+fn what_is_ordinary_may_all_be_looked_at() {
+    let words = "export DB_PASSWORD=abcd; curl -u me:abcd https://me:abcd@h/p --token abcd | jq .value\n";
+    let script = words.repeat(4096 / words.len());
+    let looks = Looks::for_bytes(script.len());
+    let mut bytes = script.clone().into_bytes();
+    mask_within(&mut bytes, &looks);
+    assert!(!looks.are_spent());
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.matches("***").count(), 4 * (4096 / words.len()), "{text}");
+    assert_eq!(text.matches("jq .value").count(), 4096 / words.len());
+}
+
+#[test]
+fn only_what_is_kept_is_masked() {
+    let mut bytes = format!("app\0{}\0", "x".repeat(100_000)).into_bytes();
+    assert!(mask_kept(&mut bytes, 100));
+    assert_eq!(&bytes[..4], b"app\0");
+    assert!(bytes.len() <= 1600 && bytes[4..].iter().all(|it| *it == 0));
+    let mut bytes = b"app\0--token=abcd".to_vec();
+    assert!(!mask_kept(&mut bytes, 100));
+    assert_eq!(bytes, b"app\0--token=***\0");
+}
