@@ -210,7 +210,8 @@ fn tables_that_are_cut_keep_what_matters() {
     let first = after("processes, most time first\n").lines().nth(1).unwrap();
     assert!(first.trim_start().starts_with(slowest), "{slowest}: {shown}");
     let phases = after("I/O phases\n").split("\n\n").next().unwrap();
-    assert!(phases.contains("20 MiB"), "{shown}");
+    // All others are a few bytes. Where the machine is busy, what was written may be two phases.
+    assert!(phases.contains(" MiB"), "{shown}");
     assert!(shown.contains("phases that are not shown: "), "{shown}");
     let nothing = folder.path().join("nothing");
     let mut command = binary();

@@ -96,23 +96,46 @@ fn a_container_with_an_index_is_read_in_order_as_without_one() {
     assert!(bytes.iter().step_by(2).all(|it| *it == b'x'));
 }
 
-/// The attack: a list of thousands of logs at the ends of very long ways, of which one look took minutes, also at the files of the user whose mount it is.
-#[test]
-fn a_container_of_others_with_much_to_look_for_does_not_hold_up_the_server() {
-    let place = Place::new(1);
-    with_records(&place, "gift", 1000);
-    with_records(&place, "own", 30_000);
+/// Makes a container of which the list has so many logs at the ends of very long ways.
+fn with_much_to_look_for(place: &Place, name: &str, logs: u32) {
+    with_records(place, name, 1000);
     let deep = place.path().join("deep");
     fs::create_dir(&deep).unwrap();
     let made = shell(&deep, "for n in $(seq 50); do mkdir d; cd d; done; mkdir $(seq 0 1999)");
     assert_eq!(made.status, Some(0), "{}", made.stderr);
-    let manifest = place.path().join("data/gift/manifest");
     let way = deep.join(["d"; 50].join("/"));
     let line = |number: u32| {
         let path = way.join(number.to_string());
         ListedLog { number, target: "ost0".into(), path, seat: 1 }.line().unwrap()
     };
-    fs::write(&manifest, (0..4096).map(line).collect::<String>()).unwrap();
+    let lines = (0..logs).map(line).collect::<String>();
+    fs::write(place.path().join("data").join(name).join("manifest"), lines).unwrap();
+}
+
+/// The attack: many gifts that the user unpacked, so that they are the user's own now, kept all threads that answer.
+#[test]
+fn large_containers_of_ones_own_do_not_hold_up_all_else() {
+    let place = Place::new(1);
+    with_much_to_look_for(&place, "gift", 150);
+    let copied = shell(place.path(), "for n in $(seq 24); do cp -a data/gift data/gift$n; done");
+    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    let Some(_view) = View::of(place.path(), "data", &[]) else { return };
+    let looked = shell(
+        place.path(),
+        ": > told; for n in $(seq 24); do { stat view/gift$n; echo looked >> told; } > out$n 2>&1 & done; \
+         sleep 0.3; cat view/plain; wc -l < told; wait; wc -l < told",
+    );
+    let numbers = looked.stdout.strip_prefix("words").unwrap_or_else(|| panic!("{}", looked.stderr));
+    let numbers: Vec<u32> = numbers.split_whitespace().map(|it| it.parse().unwrap()).collect();
+    assert!(numbers[0] < 8 && numbers[1] == 24, "{numbers:?}: all else was answered first");
+}
+
+/// The attack: a list of thousands of logs at the ends of very long ways, of which one look took minutes, also at the files of the user whose mount it is.
+#[test]
+fn a_container_of_others_with_much_to_look_for_does_not_hold_up_the_server() {
+    let place = Place::new(1);
+    with_records(&place, "own", 30_000);
+    with_much_to_look_for(&place, "gift", 4096);
     let command =
         "chown -R 12345 data/gift; for n in $(seq 20); do cp -a data/gift data/gift$n; done";
     assert_eq!(shell(place.path(), command).status, Some(0));

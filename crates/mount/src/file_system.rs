@@ -11,6 +11,7 @@ use fuser::{
     ReplyEntry, ReplyOpen, ReplyStatfs, Request,
 };
 
+use crate::answered_by::AnsweredBy;
 use crate::errno;
 use crate::helpers::Helpers;
 use crate::nodes::ROOT;
@@ -26,24 +27,25 @@ const BACKGROUND_MAX: u16 = 64;
 #[derive(Debug)]
 pub struct FileSystem {
     view: Arc<View>,
-    helpers: Helpers,
+    for_large: Helpers,
+    for_others: Helpers,
 }
 
 impl FileSystem {
-    /// Shows what the view tells, with the help of some threads for what is others'.
-    pub fn new(view: View, helpers: Helpers) -> Self {
-        FileSystem { view: Arc::new(view), helpers }
+    /// Shows what the view tells, with the help of some threads for large containers, and of some for what is others'.
+    pub fn new(view: View, for_large: Helpers, for_others: Helpers) -> Self {
+        FileSystem { view: Arc::new(view), for_large, for_others }
     }
 
-    /// Answers here, or by a helper where another user decides how long that takes.
-    fn answer(&self, is_of_others: bool, answer: impl FnOnce(&View) + Send + 'static) {
-        match is_of_others {
-            false => answer(&self.view),
-            true => {
-                let view = self.view.clone();
-                self.helpers.run(move || answer(&view));
-            }
-        }
+    /// Answers here, or by a helper where that may take long.
+    fn answer(&self, by: AnsweredBy, answer: impl FnOnce(&View) + Send + 'static) {
+        let helpers = match by {
+            AnsweredBy::Any => return answer(&self.view),
+            AnsweredBy::Large => &self.for_large,
+            AnsweredBy::Others => &self.for_others,
+        };
+        let view = self.view.clone();
+        helpers.run(move || answer(&view));
     }
 }
 
@@ -65,7 +67,7 @@ impl Filesystem for FileSystem {
             Ok(found) => found,
             Err(errno) => return reply.error(errno),
         };
-        self.answer(found.is_of_others(), move |view| match view.tell(parent.0, found) {
+        self.answer(found.answered_by(), move |view| match view.tell(parent.0, found) {
             Ok(attributes) => reply.entry(&NO_TIME, &attributes, Generation(0)),
             Err(errno) => reply.error(errno),
         });
@@ -87,7 +89,7 @@ impl Filesystem for FileSystem {
             Err(errno) => reply.error(errno),
         };
         if let Some(file) = handle.and_then(|it| self.view.file(it)) {
-            return self.answer(file.is_of_others(), move |view| {
+            return self.answer(file.answered_by(), move |view| {
                 answer(view.attributes_of(number.0, &file), reply);
             });
         }
@@ -95,7 +97,7 @@ impl Filesystem for FileSystem {
             return answer(self.view.attributes_of_root(), reply);
         }
         match self.view.seek_again(number.0) {
-            Ok(found) => self.answer(found.is_of_others(), move |view| {
+            Ok(found) => self.answer(found.answered_by(), move |view| {
                 answer(view.tell_again(number.0, found), reply);
             }),
             Err(errno) => reply.error(errno),
@@ -114,7 +116,7 @@ impl Filesystem for FileSystem {
             Ok(found) => found,
             Err(errno) => return reply.error(errno),
         };
-        self.answer(found.is_of_others(), move |view| match view.open(number.0, found) {
+        self.answer(found.answered_by(), move |view| match view.open(number.0, found) {
             Ok((handle, flags)) => reply.opened(handle, flags),
             Err(errno) => reply.error(errno),
         });
@@ -132,7 +134,7 @@ impl Filesystem for FileSystem {
         reply: ReplyData,
     ) {
         match self.view.file(handle) {
-            Some(file) => self.answer(file.is_of_others(), move |view| {
+            Some(file) => self.answer(file.answered_by(), move |view| {
                 file.read(view.containers(), offset, size, reply);
             }),
             None => reply.error(Errno::EBADF),

@@ -1,4 +1,4 @@
-//! Threads that answer what is asked of other users' containers: however long these take, the threads that answer all else go on.
+//! Threads that answer what may take long: however long it does, the threads that answer all else go on.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -41,7 +41,7 @@ impl Helpers {
         let helpers = Helpers { queue: Arc::default() };
         for _ in 0..count {
             let queue = helpers.queue.clone();
-            let thread = std::thread::Builder::new().name("others".into());
+            let thread = std::thread::Builder::new().name("helper".into());
             thread.spawn(move || queue.work_off())?;
         }
         Ok(helpers)

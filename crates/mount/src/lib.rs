@@ -10,6 +10,7 @@
 //!
 //! Deliberately not here: writing, and anything that prints or answers signals.
 
+mod answered_by;
 mod budget;
 mod containers;
 mod entry;

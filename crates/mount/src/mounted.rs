@@ -28,6 +28,9 @@ const THREADS_PART: usize = 4;
 /// Of so many of these threads, one helps them with what is asked of other users' containers.
 const THREADS_PER_HELPER: usize = 2;
 
+/// Threads for the user's own large containers, of which one is opened at a time.
+const HELPERS_FOR_LARGE: usize = 2;
+
 /// What fuser keeps for the requests of one of them, and what a helper takes for one: the kernel asks for no more at once, unless root has it do so.
 const THREAD_BYTES: usize = 16 << 20;
 const HELPER_BYTES: usize = 1 << 20;
@@ -120,7 +123,7 @@ pub fn mount(
     let threads =
         memory.map_or(THREADS, |it| (it / THREADS_PART / THREAD_BYTES).clamp(THREADS_MIN, THREADS));
     let helpers = threads / THREADS_PER_HELPER;
-    let of_threads = threads * THREAD_BYTES + helpers * HELPER_BYTES;
+    let of_threads = threads * THREAD_BYTES + (helpers + HELPERS_FOR_LARGE) * HELPER_BYTES;
     let memory = memory.map(|it| it.saturating_sub(of_threads));
     let containers = Arc::new(Containers::new(targets, memory));
     let memory = sysinfo();
@@ -130,7 +133,8 @@ pub fn mount(
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
     enter_no_view();
-    let system = FileSystem::new(view, Helpers::start(helpers).map_err(refused)?);
+    let start = |count| Helpers::start(count).map_err(refused);
+    let system = FileSystem::new(view, start(HELPERS_FOR_LARGE)?, start(helpers)?);
     let session = Session::new(system, &point, &config(threads)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;

@@ -8,13 +8,13 @@ use fuser::{Errno, FileAttr, FopenFlags, ReplyData};
 use rustix::fs::fstat;
 use rustix::io::pread;
 
+use crate::answered_by::AnsweredBy;
 use crate::budget::Budget;
 use crate::containers::Containers;
 use crate::entry::attributes_of;
 use crate::errno;
 use crate::habits::Reading;
 use crate::open_container::{Cached, OpenContainer};
-use crate::whose::Whose;
 use crate::windows::{Served, Windows};
 
 /// More than the kernel asks for at once (FUSE_MAX_MAX_PAGES in fs/fuse/fuse_i.h: 1 MiB, more where root allows it).
@@ -62,9 +62,12 @@ impl OpenFile {
         (OpenFile::Container(container, Windows::new(budget.clone()), manner), flags)
     }
 
-    /// Returns whether it is a container of another user.
-    pub fn is_of_others(&self) -> bool {
-        matches!(self, OpenFile::Container(container, ..) if container.whose() == Whose::Others)
+    /// Returns who answers what is asked of it.
+    pub fn answered_by(&self) -> AnsweredBy {
+        match self {
+            OpenFile::Container(container, ..) => AnsweredBy::to_read(container.whose()),
+            OpenFile::Plain(_) => AnsweredBy::Any,
+        }
     }
 
     /// Answers a request for bytes.

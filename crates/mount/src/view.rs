@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use fuser::{Errno, FileAttr, FileHandle, FopenFlags, INodeNo};
 use plimsoll_guarded::Directory;
+use plimsoll_stow::Container;
 use rustix::fs::{Mode, OFlags, StatVfs, fstat, openat, readlinkat, statvfs};
 
+use crate::answered_by::AnsweredBy;
 use crate::budget::Budget;
 use crate::containers::Containers;
 use crate::entry::{Entry, attributes_of, directory_at, identity_of, look, require_same};
@@ -51,14 +53,12 @@ pub struct FoundEntry {
 }
 
 impl FoundEntry {
-    /// Returns whether it is a container of another user, who decides how long it takes to look at it.
-    pub fn is_of_others(&self) -> bool {
-        match &self.entry {
-            Entry::Container(it) => {
-                it.facts().is_ok_and(|it| Whose::of(it.st_uid) == Whose::Others)
-            }
-            Entry::Other(_) => false,
-        }
+    /// Returns who looks at it.
+    pub fn answered_by(&self) -> AnsweredBy {
+        let Entry::Container(directory) = &self.entry else { return AnsweredBy::Any };
+        // Who cannot be asked is trusted with nothing.
+        let whose = directory.facts().map_or(Whose::Others, |it| Whose::of(it.st_uid));
+        AnsweredBy::to_look_at(whose, whose == Whose::Own && Container::is_long_in(directory))
     }
 }
 
