@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use hdf5_reader::group::Group;
 use hdf5_reader::{
@@ -14,7 +14,7 @@ use hdf5_reader::{
 use plimsoll_table::without_panic;
 
 use crate::ImportError;
-use crate::unpacking::{EXPANSION_MAX, filters};
+use crate::unpacking::{EXPANSION_MAX, add, filters};
 
 /// Largest chunk and largest part of a dataset that is held: a day of 3,000 targets at 5 s is smaller.
 const CHUNK_BYTES_MAX: usize = 512 << 20;
@@ -62,7 +62,7 @@ impl Hdf5 {
             .with_max_chunk_bytes(CHUNK_BYTES_MAX)
             .with_max_read_bytes(CHUNK_BYTES_MAX)
             .with_max_object_header_bytes(8 << 20)
-            .with_filter_registry(filters(CHUNK_BYTES_MAX));
+            .with_filter_registry(filters(CHUNK_BYTES_MAX, unpacked_max(bytes).saturating_mul(8)));
         let open = || {
             let storage = Arc::new(FileStorage::from_file(file)?);
             Hdf5File::from_storage_with_options(storage, options)
@@ -129,7 +129,7 @@ impl Hdf5 {
             );
             return Err(self.error(reason));
         }
-        if add(&self.taken, values) > self.values_max() {
+        if add(&self.taken, values) > values_max(self.bytes) {
             return Err(self.error(format!(
                 "its datasets claim more values than a file of {} bytes can have",
                 self.bytes
@@ -137,20 +137,18 @@ impl Hdf5 {
         }
         Ok(Matrix { file: self, dataset, rows: rows as usize, columns: columns as usize })
     }
-
-    /// Returns how many values may be taken of all of it.
-    fn values_max(&self) -> u64 {
-        // Times and totals are taken again with what they belong to.
-        let stored = self.bytes.saturating_mul(EXPANSION_MAX) / 8;
-        VALUES_OF_FILE_EASILY.max(stored.saturating_mul(4))
-    }
 }
 
-/// Adds, and returns the sum.
-fn add(sum: &AtomicU64, more: u64) -> u64 {
-    let added = |sum: u64| Some(sum.saturating_add(more));
-    let before = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, added);
-    before.unwrap_or_else(|before| before).saturating_add(more)
+/// Returns how many values may be taken of all of a file of so many bytes.
+fn values_max(bytes: u64) -> u64 {
+    // Times and totals are taken again with what they belong to.
+    let stored = bytes.saturating_mul(EXPANSION_MAX) / 8;
+    VALUES_OF_FILE_EASILY.max(stored.saturating_mul(4))
+}
+
+/// Returns how many may be unpacked for that.
+fn unpacked_max(bytes: u64) -> u64 {
+    values_max(bytes).saturating_mul(UNPACKED_TIMES)
 }
 
 /// Returns texts of an attribute; nothing if it is none of texts.
@@ -247,8 +245,8 @@ impl Matrix<'_> {
 
     /// Reads a part, row by row.
     pub fn read(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f64>, ImportError> {
-        let most = self.file.values_max().saturating_mul(UNPACKED_TIMES);
-        if add(&self.file.unpacked, self.unpacked_for(&rows, &columns)) > most {
+        let unpacked = add(&self.file.unpacked, self.unpacked_for(&rows, &columns));
+        if unpacked > unpacked_max(self.file.bytes) {
             let reason = format!(
                 "the chunks of {} are so that it takes far more to read it than a file of {} bytes can have",
                 self.dataset.name(),

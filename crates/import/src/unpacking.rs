@@ -1,6 +1,6 @@
 //! Chunks of HDF5 that DEFLATE packed, unpacked whole.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hdf5_reader::FilterRegistry;
 use hdf5_reader::error::Error;
@@ -13,18 +13,31 @@ pub(crate) const EXPANSION_MAX: u64 = 1032;
 /// What the first chunk is taken to have.
 const FIRST_BYTES: usize = 1 << 16;
 
-/// Returns the filters of HDF5 files, of which DEFLATE unpacks no chunk that has more bytes than these.
-pub(crate) fn filters(bytes_max: usize) -> FilterRegistry {
+/// Returns the filters of an HDF5 file, of which DEFLATE unpacks no chunk that has more bytes than these, and all chunks together,
+/// each as often as it is read, only to so many: a filter behind it may need few of them.
+pub(crate) fn filters(bytes_max: usize, bytes_of_all_max: u64) -> FilterRegistry {
     // Nobody tells how large a chunk is, but most are as large as the one before.
     let expected = AtomicUsize::new(FIRST_BYTES);
     let mut filters = FilterRegistry::new();
+    let of_all = AtomicU64::new(0);
     let unpack = move |_: &_, packed: &[u8], _| {
         let unpacked = unpack(packed, expected.load(Ordering::Relaxed), bytes_max)?;
+        if add(&of_all, unpacked.len() as u64) > bytes_of_all_max {
+            let reason = "DEFLATE: chunks have far more bytes than are taken of them";
+            return Err(Error::DecompressionError(reason.into()));
+        }
         expected.store(unpacked.len(), Ordering::Relaxed);
         Ok(unpacked)
     };
     filters.register(FILTER_DEFLATE, Box::new(unpack));
     filters
+}
+
+/// Adds, and returns the sum.
+pub(crate) fn add(sum: &AtomicU64, more: u64) -> u64 {
+    let added = |sum: u64| Some(sum.saturating_add(more));
+    let before = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, added);
+    before.unwrap_or_else(|before| before).saturating_add(more)
 }
 
 /// Unpacks a whole stream of zlib's format, whose checksum is compared.
@@ -61,6 +74,8 @@ mod tests {
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
 
+    use hdf5_reader::messages::filter_pipeline::FilterDescription;
+
     use super::*;
 
     fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -77,6 +92,17 @@ mod tests {
                 assert_eq!(unpack(&packed(&chunk), expected, 1 << 22).unwrap(), chunk);
             }
         }
+    }
+
+    /// The attack: a filter behind DEFLATE that takes 21 bytes of half a gigabyte, for each of many chunks.
+    #[test]
+    fn all_chunks_together_have_a_bound() {
+        let packed = packed(&[7; 1000]);
+        let filters = filters(1 << 20, 3000);
+        let description = FilterDescription { id: FILTER_DEFLATE, name: None, client_data: vec![6] };
+        let unpack = || filters.apply(&description, &packed, 1);
+        assert!((0..3).all(|_| unpack().is_ok()));
+        assert!(unpack().is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use value::length_of_value;
 const MASK: &[u8] = b"***";
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 27] = [
+const NAMES: [&[u8]; 38] = [
     b"password",
     b"passwords",
     b"passwd",
@@ -47,6 +47,17 @@ const NAMES: [&[u8]; 27] = [
     b"signingkey",
     b"masterkey",
     b"sharedkey",
+    b"storagekey",
+    b"apikeys",
+    b"accesskeys",
+    b"privatekeys",
+    b"accesstokens",
+    b"authtokens",
+    b"bindpw",
+    b"rootpw",
+    b"userpw",
+    b"adminpw",
+    b"dbpw",
     b"authorization",
     b"signature",
     b"cookie",
@@ -105,7 +116,11 @@ fn mask_within(arguments: &mut [u8], looks: &Looks) {
         let whole = length_at(arguments, at);
         let argument = arguments.get_mut(at..at + whole).unwrap_or(&mut []);
         looks.take(whole * OF_A_NAME);
-        let next = Before::of(argument, after_curl);
+        let next = match before {
+            // `--password = VALUE`.
+            Before::SecretOption if *argument == *b"=" => before,
+            _ => Before::of(argument, after_curl),
+        };
         let is_user = before == Before::UserOption || has_user(argument, after_curl);
         after_curl |= is_curl(argument);
         let length = mask_one(argument, before, is_user, looks);
@@ -213,7 +228,7 @@ fn secret(
     if from >= whole {
         return None;
     }
-    if before == Before::SecretOption && from == 0 && !is_option(argument) {
+    if before == Before::SecretOption && from == 0 && !is_option(argument) && argument != b"=" {
         return Some((0, whole));
     }
     if is_user
@@ -253,15 +268,15 @@ fn is_end(byte: u8) -> bool {
 }
 
 /// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `name <- VALUE`, `--name=VALUE`, `Name: VALUE`,
-/// `{"name": "VALUE"}`, `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`, `-u user:VALUE` and
-/// `--user=user:VALUE`.
+/// `{"name": "VALUE"}`, `{name} = VALUE`, `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`,
+/// `"--name", "VALUE"`, `secret_name VALUE`, `-u user:VALUE` and `--user=user:VALUE`.
 fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> {
     // Where the word before this one begins, if only blanks are between.
     let (mut word, mut earlier) = (0, None);
     for (at, byte) in argument.iter().enumerate() {
-        let is_arrow = *byte == b'<' && argument.get(at + 1) == Some(&b'-');
+        let arrow = length_of_arrow(argument, at);
         let begins = match earlier {
-            Some(earlier) if word == at && (is_arrow || matches!(byte, b'=' | b':')) => earlier,
+            Some(earlier) if word == at && (arrow > 0 || matches!(byte, b'=' | b':')) => earlier,
             _ => word,
         };
         let is_blank = byte.is_ascii_whitespace();
@@ -269,13 +284,23 @@ fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> 
             b'>' => tag(argument, at).0,
             _ => argument.get(begins..at).unwrap_or(&[]).trim_ascii_end(),
         };
-        let is_separator = is_arrow
+        let name = match byte {
+            b'=' if name.is_empty() => key_in_brackets(argument, at, looks),
+            _ => name,
+        };
+        let is_separator = arrow > 0
             || matches!(byte, b'=' | b':' | b'>')
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
             || matches!(byte, b'"' | b'\'') && is_key(argument, at);
-        let ends_name = is_separator || is_blank && name.starts_with(b"-");
-        if ends_name && at >= from && !looks.are_spent() {
-            let place = Place { at, begins, name, is_arrow };
+        let is_told_by_next = || match byte {
+            b'"' | b'\'' => is_quoted_option(argument, begins, at),
+            // Behind a line, the next thing begins.
+            b'\n' => name.starts_with(b"-"),
+            _ => is_blank && (name.starts_with(b"-") || is_key_of_a_setting(name)),
+        };
+        if at >= from && !looks.are_spent() && (is_separator || is_told_by_next()) {
+            let name = name.strip_suffix(b"\\").unwrap_or(name);
+            let place = Place { at, begins, name, arrow };
             if let Some(found) = value_at(argument, &place, looks).filter(|it| it.0 >= from) {
                 return Some(found);
             }
@@ -296,15 +321,42 @@ struct Place<'a> {
     at: usize,
     begins: usize,
     name: &'a [u8],
-    is_arrow: bool,
+    /// The bytes of `<-` or `<<-`.
+    arrow: usize,
+}
+
+/// Returns the bytes of `<-` or `<<-`, by which R sets a variable, if one begins there.
+fn length_of_arrow(argument: &[u8], at: usize) -> usize {
+    let rest = argument.get(at..).unwrap_or(&[]);
+    [&b"<-"[..], b"<<-"].into_iter().find(|it| rest.starts_with(it)).map_or(0, <[u8]>::len)
+}
+
+/// Returns the key of `{KEY} =` before this place, as Perl has it; nothing if there is none.
+fn key_in_brackets<'a>(argument: &'a [u8], at: usize, looks: &Looks) -> &'a [u8] {
+    let before = argument.get(..at).unwrap_or(&[]).trim_ascii_end();
+    let Some(inside) = before.strip_suffix(b"}") else { return &[] };
+    let key = inside.iter().rposition(|byte| !is_of_word(*byte)).map_or(0, |it| it + 1);
+    looks.take(inside.len() - key);
+    match key.checked_sub(1).and_then(|it| inside.get(it)) {
+        Some(b'{') => inside.get(key..).unwrap_or(&[]),
+        _ => &[],
+    }
+}
+
+/// Returns true for the quotation mark that ends an option and nothing else: `["--password", "VALUE"]`.
+fn is_quoted_option(argument: &[u8], begins: usize, quote: usize) -> bool {
+    let word = argument.get(begins..quote).unwrap_or(&[]);
+    let begin = begins.checked_sub(1).and_then(|it| argument.get(it));
+    word.starts_with(b"-") && begin == argument.get(quote)
 }
 
 /// Returns the value behind a name if it must not be known.
 fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usize)> {
-    let Place { at, begins, name, is_arrow } = *place;
+    let Place { at, begins, name, arrow } = *place;
     let byte = *argument.get(at)?;
-    let is_key = !is_arrow && matches!(byte, b'"' | b'\'');
-    let is_option = byte.is_ascii_whitespace() && name.starts_with(b"-");
+    let is_quote = matches!(byte, b'"' | b'\'');
+    let is_key = is_quote && is_key(argument, at);
+    let is_option = is_quote && !is_key || byte.is_ascii_whitespace();
     let is_curl = name.starts_with(b"-") && is_of_curl(argument, begins, looks);
     let is_user = (is_option || byte == b'=') && is_user_option(name, is_curl);
     looks.take(name.len() * OF_A_NAME);
@@ -321,8 +373,17 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
     if !is_telling {
         return None;
     }
-    let start = start_of_value(argument, at + usize::from(is_arrow) * 2);
+    let besides: &[u8] = match byte {
+        _ if is_key => b"}",
+        _ if is_quote => b",",
+        _ => b"",
+    };
+    let start = start_of_value(argument, at + arrow, besides);
     let value = argument.get(start..).unwrap_or(&[]);
+    // What a shell takes for an end of the command.
+    if is_option && value.first().is_some_and(|it| b"|&;<)".contains(it)) {
+        return None;
+    }
     // A header, or all that an option is set to, goes on to the end; a part of more does not.
     let is_all = begins == 0 && matches!(byte, b'=' | b':') && name.len() == at;
     let end = if is_all || is_block(argument, at + 1, start) {
@@ -340,17 +401,24 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
     Some((start + before, end)).filter(|(start, end)| start < end && !is_next_option)
 }
 
-/// Returns where a value begins behind what ends its name.
-fn start_of_value(argument: &[u8], from: usize) -> usize {
+/// Returns where a value begins behind what ends its name; some bytes besides may be between.
+fn start_of_value(argument: &[u8], from: usize, besides: &[u8]) -> usize {
     let rest = argument.get(from..).unwrap_or(&[]);
-    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"=:\"'`\\>]".contains(byte);
+    let is_between = |byte: &u8| {
+        byte.is_ascii_whitespace() || b"=:\"'`\\>]".contains(byte) || besides.contains(byte)
+    };
     let start = |text: &[u8]| text.iter().position(|it| !is_between(it)).unwrap_or(text.len());
     let first = start(rest);
-    let rest = rest.get(first..).unwrap_or(&[]);
+    let (between, rest) = rest.split_at_checked(first).unwrap_or((rest, &[]));
     // A block of lines in YAML.
     let line = rest.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
-    let begins = line.strip_prefix(b"|").is_some_and(|it| it.iter().all(|it| !is_of_word(*it)));
-    let block = if begins { line.len() } else { 0 };
+    let header = match between.ends_with(b">") {
+        true => Some(line),
+        false => line.strip_prefix(b"|"),
+    };
+    let is_of_header = |it: &u8| it.is_ascii_whitespace() || b"+-0123456789".contains(it);
+    let is_block = between.contains(&b':') && header.is_some_and(|it| it.iter().all(is_of_header));
+    let block = if is_block { line.len() } else { 0 };
     from + first + block + start(rest.get(block..).unwrap_or(&[]))
 }
 
@@ -381,7 +449,7 @@ fn tag(argument: &[u8], end: usize) -> (&[u8], &[u8]) {
 /// Returns true if a quotation mark ends a key: a colon follows, or it is set to something.
 fn is_key(argument: &[u8], quote: usize) -> bool {
     let rest = argument.get(quote + 1..).unwrap_or(&[]);
-    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b']');
+    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace() && !b"]}".contains(byte));
     matches!(next, Some(b':' | b'='))
 }
 
@@ -396,7 +464,7 @@ fn is_telling(name: &[u8]) -> bool {
         }
         NAMES.iter().any(|wanted| is_at(rest, wanted))
             || is_begin_of_word(name, start) && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
-    }) || ends_with_pass(name)
+    }) || ends_with_short(name) || is_key_of_environment(name)
 }
 
 /// Returns true where a word of a name begins, also as in `dbPwd`.
@@ -417,13 +485,21 @@ fn is_key_of_a_setting(argument: &[u8]) -> bool {
     argument.contains(&b'_') && argument.iter().all(is_joined) && NAMES.iter().any(ends_with)
 }
 
-/// Returns true for a name such as `SSHPASS`.
-fn ends_with_pass(name: &[u8]) -> bool {
+/// Returns true for a variable such as `OPENAI_KEY`. In small letters, keys are too often of something else.
+fn is_key_of_environment(name: &[u8]) -> bool {
+    let is_of_variable = |it: &u8| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_';
+    let begin = name.iter().rposition(|it| !is_of_variable(it)).map_or(0, |it| it + 1);
+    let variable = name.get(begin..).unwrap_or(&[]);
+    variable.ends_with(b"_KEY") && !variable.ends_with(b"PUBLIC_KEY")
+}
+
+/// Returns true for a name such as `SSHPASS` or `DBPWD`.
+fn ends_with_short(name: &[u8]) -> bool {
     let ends_with = |end: &[u8]| {
         let from = name.len().checked_sub(end.len());
         from.and_then(|from| name.get(from..)).is_some_and(|it| it.eq_ignore_ascii_case(end))
     };
-    ends_with(b"pass") && !NO_PASS.iter().any(|it| ends_with(it))
+    ends_with(b"pwd") || ends_with(b"pass") && !NO_PASS.iter().any(|it| ends_with(it))
 }
 
 /// Returns true if the text begins with these letters, whatever their case and what joins them, and with no

@@ -36,7 +36,15 @@ pub(super) fn is_value_of_telling(
     let rest = rest.get(behind.map_or(0, |it| it + 1)..).unwrap_or(&[]);
     let rest = rest_of_element(rest);
     looks.take(rest.len() * OF_A_NAME);
-    names(before).chain(names(rest)).any(|told| told)
+    let is_tag = is_found && is_of_tag(argument, begins, before);
+    is_tag || names(before).chain(names(rest)).any(|told| told)
+}
+
+/// Returns whether it is an attribute of an element with a telling name: `<password value="SECRET"/>`.
+fn is_of_tag(argument: &[u8], begins: usize, before: &[u8]) -> bool {
+    let bracket = begins.checked_sub(before.len() + 1).and_then(|it| argument.get(it));
+    let tag = before.split(u8::is_ascii_whitespace).next().unwrap_or(&[]);
+    bracket == Some(&b'<') && is_telling(tag)
 }
 
 /// Returns whether the text behind a tag that ends there is that of a value, and an element beside it has a telling name.
@@ -55,6 +63,7 @@ pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8], looks:
             // What both are in begins.
             let Some(less) = depth.checked_sub(1) else { break };
             depth = less;
+            looks.take(piece.len() * OF_A_NAME);
             if depth == 0 && is_telling_element(piece) {
                 return true;
             }
@@ -68,6 +77,7 @@ pub(super) fn is_text_of_telling(argument: &[u8], end: usize, tag: &[u8], looks:
             let Some(less) = depth.checked_sub(1) else { break };
             depth = less;
         } else if is_begin(piece) {
+            looks.take(piece.len() * OF_A_NAME);
             if depth == 0 && is_telling_element(piece) {
                 return true;
             }

@@ -132,6 +132,28 @@ fn nothing_of_a_secret_in_further_forms_stays() {
         "x¦hvb.SECRET0123456789",
         "x¦dckr_oat_SECRET0123456789",
         "x¦GOCSPX-SECRET0123456789",
+        "python¦-c¦subprocess.run([\"app\", \"--password\", \"SECRET\"])",
+        "python¦-c¦run(['app', '--db-password', 'SECRET'])",
+        "bash¦-c¦app \"--db-password\" \"SECRET\" in",
+        "curl¦-d¦{\"c\": \"[\\\"app\\\", \\\"--token\\\", \\\"SECRET\\\"]\"}",
+        "python¦-c¦run([\"curl\",\"-u\",\"me:SECRET\"])",
+        "bash¦-c¦aws configure set aws_secret_access_key SECRET --profile p",
+        "perl¦-e¦$ENV{PASSWORD} = \"SECRET\"; x()",
+        "perl¦-e¦$h{password}='SECRET'; x()",
+        "perl¦-e¦$h{'db_password'} = 'SECRET'; x()",
+        "k¦a: 1\npassword: |2-\n  one\n  SECRET\n",
+        "k¦- name: PASSWORD\n  value: >-\n   one SECRET\n",
+        "k¦- name: PASSWORD\n  value: |+1\n   one SECRET\n",
+        "env¦API_KEYS=SECRET¦x",
+        "env¦ACCESS_TOKENS=SECRET¦x",
+        "env¦AZURE_STORAGE_KEY=SECRET¦x",
+        "docker¦-e¦OPENAI_KEY=SECRET¦x",
+        "sh¦-c¦export DBPWD=SECRET; x",
+        "ldapsearch¦--bindpw¦SECRET",
+        "app¦--rootpw=SECRET",
+        "x¦<Password value=\"SECRET\"/>",
+        "app¦--password¦=¦SECRET",
+        "Rscript¦-e¦password <<- \"SECRET\"",
     ] {
         let masked = masked_at(arguments);
         assert!(!masked.contains("SECRET"), "{arguments}: {masked}");
@@ -142,6 +164,9 @@ fn nothing_of_a_secret_in_further_forms_stays() {
         "x¦<entry key='steps'>3</entry>",
         "sh¦-c¦cat <<E | wc\nname: |\n  text\nE",
         "ls¦/scratch/1//0a/b¦xPass¦oldPw/x",
+        "sh¦-c¦echo 'use my password now'; cat my_secret | wc; app \"--token\" \"--fast\"",
+        "sh¦-c¦make PUBLIC_KEY=x sort_key=y; a{b} = 3; x = {y} = 4",
+        "x¦<password a=\"b\"/><c value=\"d\"/>",
     ] {
         assert_eq!(masked_at(given), given);
     }
