@@ -7,26 +7,19 @@ use crate::whose::Whose;
 pub enum AnsweredBy {
     /// Those that took it.
     Any,
-    /// Those for the user's own containers of which opening may take long.
-    Large,
+    /// Those that open the user's own containers: whoever wrote what is in one may have made it so that this takes long.
+    Opening,
     /// Those for other users' containers: who they belong to decides how long they take.
     Others,
 }
 
 impl AnsweredBy {
-    /// Returns who reads a container that is open.
-    pub fn to_read(whose: Whose) -> Self {
-        match whose {
-            Whose::Own => AnsweredBy::Any,
-            Whose::Others => AnsweredBy::Others,
-        }
-    }
-
-    /// Returns who looks at a container that may have to be opened first.
-    pub fn to_look_at(whose: Whose, is_large: bool) -> Self {
-        match (whose, is_large) {
-            (Whose::Own, true) => AnsweredBy::Large,
-            _ => AnsweredBy::to_read(whose),
+    /// Returns who answers what is asked of a container that is open, or of one that is not.
+    pub fn of(whose: Whose, is_open: bool) -> Self {
+        match (whose, is_open) {
+            (Whose::Others, _) => AnsweredBy::Others,
+            (Whose::Own, true) => AnsweredBy::Any,
+            (Whose::Own, false) => AnsweredBy::Opening,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::failures::Failures;
 use crate::freed::Freed;
 use crate::known::Known;
 use crate::open_container::{OpenContainer, Opened};
+use crate::place::Identity;
 use crate::turn::{Taken, Turn};
 use crate::whose::Whose;
 
@@ -39,6 +40,9 @@ const MEMORY_OF_ALL_OTHERS_PART: u64 = 4;
 /// How long a look at one's own container takes that has hardly anything in it, which may be on a slow file system: the program that waits for the answer cannot be killed meanwhile.
 const LOOK_AT_OWN: Duration = Duration::from_secs(60);
 
+/// How long it takes where many are looked at, and one that takes longer is left for later.
+const QUICK_LOOK_AT_OWN: Duration = Duration::from_secs(1);
+
 /// How long others' large containers wait for each other.
 const WAIT_FOR_OTHERS: Duration = Duration::from_secs(1);
 
@@ -54,6 +58,7 @@ pub struct Containers {
     opening_large: Turn,
     opening_large_of_others: Turn,
     failures: Failures,
+    failures_of_own: Failures,
     freed: Arc<Freed>,
 }
 
@@ -70,6 +75,7 @@ impl Containers {
             opening_large: Turn::default(),
             opening_large_of_others: Turn::default(),
             failures: Failures::default(),
+            failures_of_own: Failures::default(),
             freed: Arc::default(),
         }
     }
@@ -77,34 +83,61 @@ impl Containers {
     /// Returns what is in a container by now.
     ///
     /// # Errors
-    /// If that cannot be told. Of another user's, a failure that took long to find out is told again for a while.
+    /// If that cannot be told. A failure that took long to find out is told again for a while.
     pub fn look_at(&self, directory: Directory) -> Result<Arc<OpenContainer>, Errno> {
         let facts = directory.facts().map_err(|it| errno::of_system(&it))?;
         // It is held open, so that no other can have its number.
         let identity = identity_of(&facts);
         let whose = Whose::of(facts.st_uid);
-        if whose == Whose::Own {
-            return self.look(directory, whose);
-        }
-        if let Some(failure) = self.failures.of(identity) {
+        let failures = match whose {
+            Whose::Own => &self.failures_of_own,
+            Whose::Others => &self.failures,
+        };
+        if let Some(failure) = failures.of(identity) {
             return Err(failure);
         }
         let begun = Instant::now();
-        let looked = self.look(directory, whose);
+        let looked = self.look(directory, whose, self.time_for(whose));
         if let Err(failure) = looked {
-            self.failures.note(identity, failure, begun.elapsed());
+            failures.note(identity, failure, begun.elapsed());
         }
         looked
     }
 
-    fn look(&self, directory: Directory, whose: Whose) -> Result<Arc<OpenContainer>, Errno> {
+    /// Returns how long a look at a container takes that has hardly anything in it.
+    fn time_for(&self, whose: Whose) -> Duration {
+        match whose {
+            Whose::Own => LOOK_AT_OWN,
+            Whose::Others => self.failures.next_look(),
+        }
+    }
+
+    /// Returns whether a container is open: looking at it takes no time.
+    pub fn is_open(&self, identity: Identity) -> bool {
+        self.known().of(identity).is_some()
+    }
+
+    /// Opens one of the user's own, if that takes no longer than usual, and keeps it open for a moment; returns whether it did.
+    pub fn open_quickly(&self, directory: Directory) -> bool {
+        let identity = directory.facts().map(|it| identity_of(&it));
+        // It took long, and was told: so it is told again.
+        identity.is_ok_and(|it| self.failures_of_own.of(it).is_some())
+            || self.look(directory, Whose::Own, QUICK_LOOK_AT_OWN).is_ok()
+    }
+
+    fn look(
+        &self,
+        directory: Directory,
+        whose: Whose,
+        time: Duration,
+    ) -> Result<Arc<OpenContainer>, Errno> {
         let identity = identity_of(&directory.facts().map_err(|it| errno::of_system(&it))?);
         let known = self.known().of(identity);
         if let Some(known) = known {
             known.refresh()?;
             return Ok(known);
         }
-        let opened = self.open(directory, whose).inspect_err(|error| {
+        let opened = self.open(directory, whose, time).inspect_err(|error| {
             use rustix::io::Errno as Number;
             if matches!(error.errno(), Number::FBIG | Number::TIMEDOUT | Number::NFILE) {
                 self.freed.note_failure();
@@ -135,23 +168,28 @@ impl Containers {
     /// If it takes more than one may, or cannot be read.
     pub fn scan(&self, container: &OpenContainer) -> Result<(), StowError> {
         let whose = container.whose();
-        let _alone = self.alone(whose)?;
+        let _alone = self.alone(whose, self.time_for(whose))?;
         container.scan_within(self.memory_alone(whose))
     }
 
-    fn open(&self, directory: Directory, whose: Whose) -> Result<Opened, StowError> {
+    fn open(
+        &self,
+        directory: Directory,
+        whose: Whose,
+        time: Duration,
+    ) -> Result<Opened, StowError> {
         let failed =
             |cause| StowError::System { what: "open", path: directory.path().into(), cause };
         let again = directory.again().map_err(failed)?;
         let beside_others = self.memory / MEMORY_BESIDE_OTHERS_PART;
         let beside_others = beside_others.min(self.memory_left(whose));
         let mut alone = None;
-        match self.open_within(again, whose, beside_others, &mut alone) {
+        match self.open_within(again, whose, time, beside_others, &mut alone) {
             Err(error) if error.errno() == rustix::io::Errno::FBIG => {
                 if alone.is_none() {
-                    alone = Some(self.alone(whose)?);
+                    alone = Some(self.alone(whose, time)?);
                 }
-                self.open_within(directory, whose, self.memory_alone(whose), &mut alone)
+                self.open_within(directory, whose, time, self.memory_alone(whose), &mut alone)
             }
             opened => opened,
         }
@@ -162,22 +200,19 @@ impl Containers {
         &'a self,
         directory: Directory,
         whose: Whose,
+        time: Duration,
         memory: u64,
         alone: &mut Option<Taken<'a>>,
     ) -> Result<Opened, StowError> {
-        let (logs, look, index) = match whose {
-            Whose::Own => (LOGS_PART, LOOK_AT_OWN, self.memory / MEMORY_PART),
-            Whose::Others => (
-                LOGS_OF_OTHERS_PART,
-                self.failures.next_look(),
-                self.memory / MEMORY_OF_OTHERS_PART,
-            ),
+        let (logs, index) = match whose {
+            Whose::Own => (LOGS_PART, self.memory / MEMORY_PART),
+            Whose::Others => (LOGS_OF_OTHERS_PART, self.memory / MEMORY_OF_OTHERS_PART),
         };
         let container = Container::open_in(directory, &self.targets)?.within_limits();
         let memory_max = container.memory_max();
         let logs = usize::try_from(self.descriptors / logs).unwrap_or(usize::MAX);
         let container = container.within_memory(memory_max.min(memory)).within_logs(logs);
-        let container = container.with_index_within(memory_max.min(index)).within_time(look);
+        let container = container.with_index_within(memory_max.min(index)).within_time(time);
         let container = match whose == Whose::Others && self.failures.has_waited() {
             true => container.without_waiting(),
             false => container,
@@ -186,7 +221,7 @@ impl Containers {
         let logs = container.logs_to_read()?.len();
         let descriptors = logs + DESCRIPTORS_BESIDES;
         if logs > MANY_LOGS && alone.is_none() {
-            *alone = Some(self.alone(whose)?);
+            *alone = Some(self.alone(whose, time)?);
         }
         let reader = Reader::open(container.clone())?;
         // Where the notes cannot be asked, somebody may just be hiding them.
@@ -194,18 +229,18 @@ impl Containers {
         Ok(Opened { container, reader, descriptors, whose, memory_max, is_original })
     }
 
-    fn alone(&self, whose: Whose) -> Result<Taken<'_>, StowError> {
-        match whose {
-            Whose::Own => Ok(self.opening_large.take()),
-            Whose::Others => {
-                let taken = self.opening_large_of_others.take_within(WAIT_FOR_OTHERS);
-                taken.ok_or_else(|| StowError::System {
-                    what: "open",
-                    path: "a large container beside another one".into(),
-                    cause: rustix::io::Errno::BUSY.into(),
-                })
-            }
-        }
+    fn alone(&self, whose: Whose, time: Duration) -> Result<Taken<'_>, StowError> {
+        let taken = match whose {
+            // Those that may take long are few, and each of them ends.
+            Whose::Own if time >= LOOK_AT_OWN => Some(self.opening_large.take()),
+            Whose::Own => self.opening_large.take_within(time),
+            Whose::Others => self.opening_large_of_others.take_within(WAIT_FOR_OTHERS),
+        };
+        taken.ok_or_else(|| StowError::System {
+            what: "open",
+            path: "a large container beside another one".into(),
+            cause: rustix::io::Errno::BUSY.into(),
+        })
     }
 
     /// Returns the memory of a container that is opened alone.

@@ -13,9 +13,9 @@ use fuser::{
 
 use crate::answered_by::AnsweredBy;
 use crate::errno;
-use crate::helpers::Helpers;
+use crate::helpers::AllHelpers;
 use crate::nodes::ROOT;
-use crate::view::View;
+use crate::view::{FoundEntry, View};
 
 /// Nothing that was told is believed later: a container may have grown.
 const NO_TIME: Duration = Duration::ZERO;
@@ -27,22 +27,35 @@ const BACKGROUND_MAX: u16 = 64;
 #[derive(Debug)]
 pub struct FileSystem {
     view: Arc<View>,
-    for_large: Helpers,
-    for_others: Helpers,
+    helpers: Arc<AllHelpers>,
 }
 
 impl FileSystem {
-    /// Shows what the view tells, with the help of some threads for large containers, and of some for what is others'.
-    pub fn new(view: View, for_large: Helpers, for_others: Helpers) -> Self {
-        FileSystem { view: Arc::new(view), for_large, for_others }
+    /// Shows what the view tells, with the help of some threads.
+    pub fn new(view: View, helpers: AllHelpers) -> Self {
+        FileSystem { view: Arc::new(view), helpers: Arc::new(helpers) }
     }
 
-    /// Answers here, or by a helper where that may take long.
-    fn answer(&self, by: AnsweredBy, answer: impl FnOnce(&View) + Send + 'static) {
+    /// Answers what is asked of what was found: here, or by a helper where that may take long.
+    fn look(&self, found: FoundEntry, answer: impl FnOnce(&View, FoundEntry) + Send + 'static) {
+        let by = found.answered_by(&self.view);
+        let helpers = self.helpers.clone();
+        self.answer(by, move |view| {
+            // Those that take long wait for each other alone.
+            if by == AnsweredBy::Opening && !found.is_opened_quickly(view) {
+                let view = view.clone();
+                return helpers.patient.run(move || answer(&view, found));
+            }
+            answer(view, found);
+        });
+    }
+
+    /// Answers here, or by a helper.
+    fn answer(&self, by: AnsweredBy, answer: impl FnOnce(&Arc<View>) + Send + 'static) {
         let helpers = match by {
             AnsweredBy::Any => return answer(&self.view),
-            AnsweredBy::Large => &self.for_large,
-            AnsweredBy::Others => &self.for_others,
+            AnsweredBy::Opening => &self.helpers.opening,
+            AnsweredBy::Others => &self.helpers.others,
         };
         let view = self.view.clone();
         helpers.run(move || answer(&view));
@@ -67,7 +80,7 @@ impl Filesystem for FileSystem {
             Ok(found) => found,
             Err(errno) => return reply.error(errno),
         };
-        self.answer(found.answered_by(), move |view| match view.tell(parent.0, found) {
+        self.look(found, move |view, found| match view.tell(parent.0, found) {
             Ok(attributes) => reply.entry(&NO_TIME, &attributes, Generation(0)),
             Err(errno) => reply.error(errno),
         });
@@ -97,7 +110,7 @@ impl Filesystem for FileSystem {
             return answer(self.view.attributes_of_root(), reply);
         }
         match self.view.seek_again(number.0) {
-            Ok(found) => self.answer(found.answered_by(), move |view| {
+            Ok(found) => self.look(found, move |view, found| {
                 answer(view.tell_again(number.0, found), reply);
             }),
             Err(errno) => reply.error(errno),
@@ -116,7 +129,7 @@ impl Filesystem for FileSystem {
             Ok(found) => found,
             Err(errno) => return reply.error(errno),
         };
-        self.answer(found.answered_by(), move |view| match view.open(number.0, found) {
+        self.look(found, move |view, found| match view.open(number.0, found) {
             Ok((handle, flags)) => reply.opened(handle, flags),
             Err(errno) => reply.error(errno),
         });

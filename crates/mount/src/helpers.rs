@@ -6,6 +6,36 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+/// All threads that answer what may take long.
+#[derive(Debug)]
+pub struct AllHelpers {
+    /// They open the user's own containers,
+    pub opening: Helpers,
+    /// and those of them that take long.
+    pub patient: Helpers,
+    /// They do what is asked of other users' containers.
+    pub others: Helpers,
+}
+
+impl AllHelpers {
+    const OPENING: usize = 4;
+    const PATIENT: usize = 2;
+
+    /// Starts so many for other users' containers, and the others.
+    ///
+    /// # Errors
+    /// If the system has no more threads.
+    pub fn start(others: usize) -> io::Result<Self> {
+        let [opening, patient] = [Self::OPENING, Self::PATIENT].map(Helpers::start);
+        Ok(AllHelpers { opening: opening?, patient: patient?, others: Helpers::start(others)? })
+    }
+
+    /// Returns how many there are if there are so many for other users' containers.
+    pub fn count(others: usize) -> usize {
+        Self::OPENING + Self::PATIENT + others
+    }
+}
+
 type Work = Box<dyn FnOnce() + Send>;
 
 /// Some threads, which end when this is dropped and nothing is left to do.

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::containers::Containers;
 use crate::file_system::FileSystem;
 use crate::habits::{Caching, Habits};
-use crate::helpers::Helpers;
+use crate::helpers::AllHelpers;
 use crate::point::{open_point, require_free};
 use crate::unmounting::unmount;
 use crate::view::View;
@@ -27,9 +27,6 @@ const THREADS_PART: usize = 4;
 
 /// Of so many of these threads, one helps them with what is asked of other users' containers.
 const THREADS_PER_HELPER: usize = 2;
-
-/// Threads for the user's own large containers, of which one is opened at a time.
-const HELPERS_FOR_LARGE: usize = 2;
 
 /// What fuser keeps for the requests of one of them, and what a helper takes for one: the kernel asks for no more at once, unless root has it do so.
 const THREAD_BYTES: usize = 16 << 20;
@@ -123,7 +120,7 @@ pub fn mount(
     let threads =
         memory.map_or(THREADS, |it| (it / THREADS_PART / THREAD_BYTES).clamp(THREADS_MIN, THREADS));
     let helpers = threads / THREADS_PER_HELPER;
-    let of_threads = threads * THREAD_BYTES + (helpers + HELPERS_FOR_LARGE) * HELPER_BYTES;
+    let of_threads = threads * THREAD_BYTES + AllHelpers::count(helpers) * HELPER_BYTES;
     let memory = memory.map(|it| it.saturating_sub(of_threads));
     let containers = Arc::new(Containers::new(targets, memory));
     let memory = sysinfo();
@@ -133,8 +130,7 @@ pub fn mount(
     let view = View::of(root, containers.clone(), habits).map_err(source)?;
     let before = free.mount_number();
     enter_no_view();
-    let start = |count| Helpers::start(count).map_err(refused);
-    let system = FileSystem::new(view, start(HELPERS_FOR_LARGE)?, start(helpers)?);
+    let system = FileSystem::new(view, AllHelpers::start(helpers).map_err(refused)?);
     let session = Session::new(system, &point, &config(threads)).map_err(refused)?;
     let session = ManuallyDrop::new(session.spawn().map_err(refused)?);
     let mounted = Directory::open(&point).map_err(refused)?;

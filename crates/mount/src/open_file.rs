@@ -65,7 +65,7 @@ impl OpenFile {
     /// Returns who answers what is asked of it.
     pub fn answered_by(&self) -> AnsweredBy {
         match self {
-            OpenFile::Container(container, ..) => AnsweredBy::to_read(container.whose()),
+            OpenFile::Container(container, ..) => AnsweredBy::of(container.whose(), true),
             OpenFile::Plain(_) => AnsweredBy::Any,
         }
     }

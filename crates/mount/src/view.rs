@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use fuser::{Errno, FileAttr, FileHandle, FopenFlags, INodeNo};
 use plimsoll_guarded::Directory;
-use plimsoll_stow::Container;
 use rustix::fs::{Mode, OFlags, StatVfs, fstat, openat, readlinkat, statvfs};
 
 use crate::answered_by::AnsweredBy;
@@ -54,11 +53,21 @@ pub struct FoundEntry {
 
 impl FoundEntry {
     /// Returns who looks at it.
-    pub fn answered_by(&self) -> AnsweredBy {
+    pub fn answered_by(&self, view: &View) -> AnsweredBy {
         let Entry::Container(directory) = &self.entry else { return AnsweredBy::Any };
         // Who cannot be asked is trusted with nothing.
         let whose = directory.facts().map_or(Whose::Others, |it| Whose::of(it.st_uid));
-        AnsweredBy::to_look_at(whose, whose == Whose::Own && Container::is_long_in(directory))
+        AnsweredBy::of(whose, view.containers.is_open(self.identity))
+    }
+
+    /// Opens it, if it is a container and that takes no longer than usual; returns whether it did.
+    pub fn is_opened_quickly(&self, view: &View) -> bool {
+        match &self.entry {
+            Entry::Container(directory) => {
+                directory.again().is_ok_and(|it| view.containers.open_quickly(it))
+            }
+            Entry::Other(_) => true,
+        }
     }
 }
 

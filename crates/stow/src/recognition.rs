@@ -6,11 +6,8 @@ use std::path::Path;
 use plimsoll_guarded::Directory;
 use rustix::io::Errno;
 
-use crate::container::MANIFEST;
-use crate::{Container, marker};
-
-/// Bytes of a manifest that is read in no time.
-const SHORT_MANIFEST_BYTES: i64 = 8 << 10;
+use crate::Container;
+use crate::marker;
 
 impl Container {
     /// Returns whether there is a container at this path.
@@ -33,11 +30,6 @@ impl Container {
             Ok(text) => Ok(marker::is_one(&text)),
             Err(error) => no_container(error),
         }
-    }
-
-    /// Returns whether the container in this directory has many logs, or nobody can tell: opening it may take long.
-    pub fn is_long_in(directory: &Directory) -> bool {
-        directory.facts_of(MANIFEST).map_or(true, |it| it.st_size > SHORT_MANIFEST_BYTES)
     }
 }
 
