@@ -17,6 +17,25 @@ impl Directory {
         Ok(self.names_and_kinds()?.into_iter().map(|(name, _)| name).collect())
     }
 
+    /// Returns the names that begin so, in order of bytes, without looking at more than some others: those whose directory it is not may make many.
+    ///
+    /// # Errors
+    /// If it cannot be listed, or there are more names in it.
+    pub fn names_that_begin(&self, begin: &str, most: usize) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for (at, entry) in Dir::new(self.reopened()?)?.enumerate() {
+            if at > most {
+                return Err(io::Error::other(format!("it has more than {most} names")));
+            }
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name.starts_with(begin.as_bytes()) {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Returns the same with the kind of each as it is listed, which takes no look at it; [`FileType::Unknown`] where the file system does not list kinds. Something else may
     /// have the name by now.
     ///

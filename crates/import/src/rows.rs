@@ -88,6 +88,13 @@ impl<'a> Rows<'a> {
             self.no_time += 1;
             return Ok(());
         };
+        let measures = self.places.measures.iter().map(|(measure, place, _)| (measure.name(), *place));
+        let mut taken = self.places.keys.iter().map(|(key, place)| (*key, *place)).chain(measures);
+        if let Some((name, _)) = taken.find(|(_, place)| is_too_long(cell(*place))) {
+            let row = self.rows;
+            let reason = format!("the {name} of its row {row} has more than {TEXT_BYTES_MAX} bytes");
+            return Err(ImportError::content(self.path, reason));
+        }
         let text = |key: &str| match at(key) {
             Some(Cell::Text(text)) => text.trim().to_owned(),
             Some(Cell::Whole(number)) => number.to_string(),
@@ -160,6 +167,14 @@ impl<'a> Rows<'a> {
             None => Ok(None),
         }
     }
+}
+
+/// Bytes of a name, a time or a number that a row may have: what is told of a few bytes again and again in a packed file would take long.
+const TEXT_BYTES_MAX: usize = 255;
+
+/// Returns true for a text that no name, no time and no number has.
+fn is_too_long(cell: Cell<'_>) -> bool {
+    matches!(cell, Cell::Text(text) if text.len() > TEXT_BYTES_MAX)
 }
 
 /// Seconds, milliseconds, microseconds or nanoseconds since 1970: of the years 1971 to 2096 no two can be confused.

@@ -17,6 +17,11 @@ pub(crate) const PRIVATE: u32 = 0o700;
 /// A directory that is not agreed upon yet: not even its owner puts anything into it.
 const DRAFT: u32 = 0o500;
 
+/// Names in that place, and those that begin as the user's, of which all are looked at: others may make as many as they like, and each process would
+/// look at all of them. Where there are more, a process works without this memory.
+const NAMES_MAX: usize = 10_000;
+const TAILS_MAX: usize = 64;
+
 /// Returns the user's directory.
 ///
 /// # Errors
@@ -63,7 +68,9 @@ fn private_in(place: &Directory, name: &str) -> io::Result<Directory> {
 fn agree(place: &Directory, name: &str) -> io::Result<OsString> {
     let own = OsString::from(format!("{name}-{}", random_hex(8)?));
     place.make(&own, DRAFT)?;
-    let drafts = with_tails(place, name)?;
+    let drafts = with_tails(place, name).inspect_err(|_| {
+        let _ = place.remove_directory(&own);
+    })?;
     let opened = drafts.iter().map(|(_, directory, _)| {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = openat(directory, c".", flags, Mode::empty())?;
@@ -94,9 +101,11 @@ fn agreed(known: &[Tailed]) -> Option<&OsString> {
 /// Returns the user's own directories with a tail, by name.
 fn with_tails(place: &Directory, name: &str) -> io::Result<Vec<Tailed>> {
     let begin = format!("{name}-");
-    let mut names = place.names()?;
-    names.retain(|it| it.as_encoded_bytes().starts_with(begin.as_bytes()));
-    names.sort_unstable();
+    let names = place.names_that_begin(&begin, NAMES_MAX)?;
+    if names.len() > TAILS_MAX {
+        let reason = format!("there are more than {TAILS_MAX} names that begin with {begin}");
+        return Err(io::Error::other(reason));
+    }
     let opened = |name: OsString| {
         let directory = place.child(&name).ok()?;
         let mode = mode_of_own(&directory)?;
@@ -169,6 +178,24 @@ mod tests {
             }
             assert!(found.contains(&number(place.path())));
         }
+    }
+
+    /// The attack: hundreds of thousands of names that begin as the user's, each of which every process looked at.
+    #[test]
+    fn many_names_of_others_are_not_looked_at() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(NAME), "").unwrap();
+        for number in 0..TAILS_MAX {
+            fs::create_dir(place.path().join(format!("{NAME}-{number}"))).unwrap();
+        }
+        let directory = Directory::open(place.path()).unwrap();
+        let error = private_in(&directory, NAME).unwrap_err().to_string();
+        assert!(error.contains("names that begin"), "{error}");
+        assert_eq!(count(place.path()), 1 + TAILS_MAX, "nothing was left behind");
+        assert!(directory.names_that_begin("plimsoll", TAILS_MAX).is_err());
+        let found = directory.names_that_begin(&format!("{NAME}-1"), 1000).unwrap();
+        assert_eq!(found.first().unwrap(), "plimsoll-7-1");
+        assert_eq!(found.len(), 11);
     }
 
     #[test]

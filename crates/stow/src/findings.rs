@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::index_entry::Extent;
 use crate::pieces::{Layer, Source, Stamp};
-use crate::word::{record_checksum, zeros_checksum};
+use crate::word::record_checksum;
 
 /// A record in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,6 @@ impl Record {
     /// Returns whether these are its bytes.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         record_checksum(self.offset, self.stamp.sequence, bytes) == self.checksum
-    }
-
-    /// Returns whether all its bytes are zeros.
-    pub(crate) fn is_of_zeros(&self) -> bool {
-        zeros_checksum(self.offset, self.stamp.sequence, self.length) == self.checksum
     }
 }
 

@@ -1,6 +1,7 @@
 //! A log: a file on a target, cut into segments.
 
 mod appending;
+mod comparing;
 mod told;
 
 use std::fs::File;

@@ -73,11 +73,19 @@ pub fn id_in(marker: &str) -> Result<Id, String> {
 /// # Errors
 /// If there is none that can be read, or if it is somebody else's.
 pub fn words_in(directory: &Directory) -> io::Result<String> {
-    let file = directory.open_file(MARKER, OFlags::RDONLY)?;
-    let (owner, expected) = (fstat(&file)?.st_uid, directory.facts()?.st_uid);
-    if owner != expected {
-        return Err(Refusal::Owner { owner, expected }.into());
-    }
+    let require = |owner: u32| -> io::Result<()> {
+        let expected = directory.facts()?.st_uid;
+        if owner == expected { Ok(()) } else { Err(Refusal::Owner { owner, expected }.into()) }
+    };
+    let file = match directory.open_file(MARKER, OFlags::RDONLY) {
+        // Who has a lease on a file of theirs (F_SETLEASE) can have everybody wait to open it.
+        Err(cause) if cause.kind() == ErrorKind::WouldBlock => {
+            require(directory.facts_of(MARKER)?.st_uid)?;
+            return Err(cause);
+        }
+        opened => opened?,
+    };
+    require(fstat(&file)?.st_uid)?;
     // Whoever forged it decides how long it is.
     let mut words = Vec::new();
     file.take(WORDS_BYTES as u64).read_to_end(&mut words)?;
@@ -119,5 +127,32 @@ mod tests {
         assert_eq!(&words[ID_AT as usize..ID_AT as usize + 32], id.to_string().as_bytes());
         assert!(id_in("").unwrap_err().contains("other words"));
         assert!(id_in("plimsoll container 1\nid ../..\n").unwrap_err().contains("no id"));
+    }
+
+    /// The attack: a lease on one's own file keeps whoever opens it waiting, and a directory of others was none any more.
+    #[test]
+    fn a_marker_of_others_with_a_lease_is_none() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join(MARKER);
+        std::fs::write(&path, text(Id::from_bytes([3; 16]))).unwrap();
+        let leased = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(&leased);
+        // It tells of whoever waits by a signal that ends nobody.
+        const F_SETSIG: i32 = 10;
+        // SAFETY: the calls take numbers only.
+        let has_lease = unsafe {
+            libc::fcntl(number, F_SETSIG, libc::SIGURG) == 0
+                && libc::fcntl(number, libc::F_SETLEASE, libc::F_WRLCK) == 0
+        };
+        let directory = Directory::open(folder.path()).unwrap();
+        if has_lease {
+            assert_eq!(words_in(&directory).unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        if std::os::unix::fs::chown(&path, Some(65_533), None).is_err() {
+            eprintln!("SKIPPED: only root can give files to another user");
+            return;
+        }
+        let refusal = words_in(&directory).unwrap_err();
+        assert!(matches!(Refusal::of(&refusal), Some(Refusal::Owner { owner: 65_533, .. })));
     }
 }

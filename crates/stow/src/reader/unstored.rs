@@ -7,7 +7,6 @@ use super::Reader;
 use crate::findings::Record;
 use crate::index_entry::Extent;
 use crate::pieces::Source;
-use crate::word::PAGE_BYTES;
 
 impl Reader {
     /// Returns whether all bytes of this range of the file are zeros that no target keeps. What was written as zeros is kept.
@@ -23,11 +22,8 @@ impl Reader {
 
     /// Returns whether a record can be read and is what was written.
     pub(crate) fn is_true(&self, record: &Record) -> bool {
-        // A shorter one is at most some hundred times as long as the word that tells of it.
-        if u64::from(record.length) >= PAGE_BYTES && self.is_hole(&record.cut(&record.range())) {
-            return record.is_of_zeros();
-        }
-        self.record_bytes(record).is_ok_and(|bytes| record.is_of(&bytes))
+        let scan = self.logs.get(record.log as usize).map(|it| &it.scan);
+        matches!(scan, Some(Ok(scan)) if scan.log().holds(record).unwrap_or(false))
     }
 
     /// Returns whether a log has only a hole there, and does not end before.

@@ -112,12 +112,11 @@ impl SegmentScan {
                 false => Trouble::Damaged { log, position },
             });
         }
-        let mut bytes = Vec::new();
         allowance.keep(found.len());
         for (index, (said, word_at)) in found.into_iter().enumerate() {
             if index < durable
                 || !is_gone
-                || is_true(&said, log, (&mut *compared, &mut *allowance), &mut bytes)?
+                || is_true(&said, log, (&mut *compared, &mut *allowance))?
             {
                 match said {
                     Said::Record(record) => findings.records.push(record),
@@ -248,11 +247,8 @@ fn is_true(
     said: &Said,
     log: &Log,
     (compared, allowance): (&mut Compared, &mut Allowance),
-    bytes: &mut Vec<u8>,
 ) -> Result<bool, Errno> {
     let Said::Record(record) = said else { return Ok(true) };
     compared.note(record, log, allowance)?;
-    bytes.resize(record.length as usize, 0);
-    let got = log.read(bytes, record.position)?;
-    Ok(record.is_of(&bytes[..got]))
+    log.holds(record)
 }
