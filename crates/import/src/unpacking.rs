@@ -54,6 +54,10 @@ fn unpack(packed: &[u8], expected: usize, bytes_max: usize) -> Result<Vec<u8>, E
         match unpacker.zlib_decompress(packed, &mut unpacked) {
             Ok(bytes) => {
                 unpacked.truncate(bytes);
+                // Whoever keeps it counts what it holds, not what it could.
+                if bytes < room / 2 {
+                    unpacked.shrink_to_fit();
+                }
                 return Ok(unpacked);
             }
             Err(DecompressionError::InsufficientSpace) if room < most => {

@@ -285,7 +285,7 @@ fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> 
             _ => argument.get(begins..at).unwrap_or(&[]).trim_ascii_end(),
         };
         let name = match byte {
-            b'=' if name.is_empty() => key_in_brackets(argument, at, looks),
+            b'=' if name.is_empty() => key_before(argument, at, looks),
             _ => name,
         };
         let is_separator = arrow > 0
@@ -331,14 +331,19 @@ fn length_of_arrow(argument: &[u8], at: usize) -> usize {
     [&b"<-"[..], b"<<-"].into_iter().find(|it| rest.starts_with(it)).map_or(0, <[u8]>::len)
 }
 
-/// Returns the key of `{KEY} =` before this place, as Perl has it; nothing if there is none.
-fn key_in_brackets<'a>(argument: &'a [u8], at: usize, looks: &Looks) -> &'a [u8] {
+/// Returns the key of `{KEY} =` before this place, as Perl has it, or of `KEY ?=`, as make does; nothing if there is none.
+fn key_before<'a>(argument: &'a [u8], at: usize, looks: &Looks) -> &'a [u8] {
     let before = argument.get(..at).unwrap_or(&[]).trim_ascii_end();
-    let Some(inside) = before.strip_suffix(b"}") else { return &[] };
-    let key = inside.iter().rposition(|byte| !is_of_word(*byte)).map_or(0, |it| it + 1);
-    looks.take(inside.len() - key);
-    match key.checked_sub(1).and_then(|it| inside.get(it)) {
-        Some(b'{') => inside.get(key..).unwrap_or(&[]),
+    let (text, is_of_make) = match (before.strip_suffix(b"}"), before.strip_suffix(b"?")) {
+        (Some(inside), _) => (inside, false),
+        (_, Some(before)) => (before.trim_ascii_end(), true),
+        _ => return &[],
+    };
+    let key = text.iter().rposition(|byte| !is_of_word(*byte)).map_or(0, |it| it + 1);
+    looks.take(text.len() - key);
+    match key.checked_sub(1).and_then(|it| text.get(it)) {
+        Some(b'{') => text.get(key..).unwrap_or(&[]),
+        _ if is_of_make => text.get(key..).unwrap_or(&[]),
         _ => &[],
     }
 }
@@ -376,6 +381,7 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
     let besides: &[u8] = match byte {
         _ if is_key => b"}",
         _ if is_quote => b",",
+        _ if is_option => b"?",
         _ => b"",
     };
     let start = start_of_value(argument, at + arrow, besides);

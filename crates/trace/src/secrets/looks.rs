@@ -11,9 +11,9 @@ pub(super) const OF_AN_ARGUMENT: usize = 16;
 /// What a byte costs each time that stands before the last secret.
 pub(super) const OF_WHAT_WAS_SEEN: usize = 2;
 
-/// What may be looked at in any text, and for each byte of it: some hundred secrets in an argument of ordinary
+/// What may be looked at in any text, and for each byte of it: a hundred secrets in an argument of ordinary
 /// length, and ten in the longest.
-const AT_LEAST: usize = 8 << 20;
+const AT_LEAST: usize = 4 << 20;
 const FOR_A_BYTE: usize = 256;
 
 /// What may still be looked at.
