@@ -125,7 +125,8 @@ fn large_containers_of_ones_own_do_not_hold_up_all_else() {
         ": > told; for n in $(seq 24); do { stat view/gift$n; echo looked >> told; } > out$n 2>&1 & done; \
          sleep 0.3; cat view/plain; wc -l < told; wait; wc -l < told",
     );
-    let numbers = looked.stdout.strip_prefix("words").unwrap_or_else(|| panic!("{}", looked.stderr));
+    let numbers =
+        looked.stdout.strip_prefix("words").unwrap_or_else(|| panic!("{}", looked.stderr));
     let numbers: Vec<u32> = numbers.split_whitespace().map(|it| it.parse().unwrap()).collect();
     assert!(numbers[0] < 8 && numbers[1] == 24, "{numbers:?}: all else was answered first");
 }

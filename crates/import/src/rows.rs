@@ -88,11 +88,13 @@ impl<'a> Rows<'a> {
             self.no_time += 1;
             return Ok(());
         };
-        let measures = self.places.measures.iter().map(|(measure, place, _)| (measure.name(), *place));
+        let measures =
+            self.places.measures.iter().map(|(measure, place, _)| (measure.name(), *place));
         let mut taken = self.places.keys.iter().map(|(key, place)| (*key, *place)).chain(measures);
         if let Some((name, _)) = taken.find(|(_, place)| is_too_long(cell(*place))) {
             let row = self.rows;
-            let reason = format!("the {name} of its row {row} has more than {TEXT_BYTES_MAX} bytes");
+            let reason =
+                format!("the {name} of its row {row} has more than {TEXT_BYTES_MAX} bytes");
             return Err(ImportError::content(self.path, reason));
         }
         let text = |key: &str| match at(key) {

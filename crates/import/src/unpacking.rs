@@ -103,7 +103,8 @@ mod tests {
     fn all_chunks_together_have_a_bound() {
         let packed = packed(&[7; 1000]);
         let filters = filters(1 << 20, 3000);
-        let description = FilterDescription { id: FILTER_DEFLATE, name: None, client_data: vec![6] };
+        let description =
+            FilterDescription { id: FILTER_DEFLATE, name: None, client_data: vec![6] };
         let unpack = || filters.apply(&description, &packed, 1);
         assert!((0..3).all(|_| unpack().is_ok()));
         assert!(unpack().is_err());

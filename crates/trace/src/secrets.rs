@@ -148,7 +148,8 @@ fn mask_one(argument: &mut [u8], before: Before, is_user: bool, looks: &Looks) -
         looks.take(length * OF_WHAT_WAS_SEEN + (length - from) * OF_AN_ARGUMENT);
         let rest = argument.get(..length).unwrap_or(&[]);
         let found = secret(rest, from, before, is_user, looks);
-        let found = if looks.are_spent() { (from < length).then_some((from, length)) } else { found };
+        let found =
+            if looks.are_spent() { (from < length).then_some((from, length)) } else { found };
         let Some((start, end)) = found else { return length };
         let kept = MASK.len().min(end - start);
         argument.copy_within(end..length, start + kept);
@@ -470,7 +471,8 @@ fn is_telling(name: &[u8]) -> bool {
         }
         NAMES.iter().any(|wanted| is_at(rest, wanted))
             || is_begin_of_word(name, start) && SHORT_NAMES.iter().any(|wanted| is_at(rest, wanted))
-    }) || ends_with_short(name) || is_key_of_environment(name)
+    }) || ends_with_short(name)
+        || is_key_of_environment(name)
 }
 
 /// Returns true where a word of a name begins, also as in `dbPwd`.

@@ -88,7 +88,9 @@ mod tests {
 
     #[test]
     fn bytes_are_compared_wherever_they_lie_in_a_hole() {
-        for places in [&[][..], &[0], &[LENGTH - 1], &[5000, 70_000, 70_001, 2 << 20], &[LENGTH / 2]] {
+        for places in
+            [&[][..], &[0], &[LENGTH - 1], &[5000, 70_000, 70_001, 2 << 20], &[LENGTH / 2]]
+        {
             let folder = tempfile::tempdir_in("/var/tmp").unwrap();
             let (log, record) = with_bytes_at(&folder, places);
             assert_eq!(log.holds(&record), Ok(true), "{places:?}");

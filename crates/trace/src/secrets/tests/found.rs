@@ -178,8 +178,27 @@ fn nothing_of_a_secret_in_further_forms_stays() {
 /// Texts that cost more than in proportion to their length, each with a secret at its end.
 fn costly(bytes: usize) -> Vec<String> {
     [
-        "-", "p-", "a:", "https://", "sk-", "value=", "<value>", "\"value\":", "-u ", "-x ", "u:p@h ", "' ", "\\\"'",
-        "={", "password=x ", "<name><value>", "token:", "x://a:b@", "\"token\"]", "{name:", "value <- ",
+        "-",
+        "p-",
+        "a:",
+        "https://",
+        "sk-",
+        "value=",
+        "<value>",
+        "\"value\":",
+        "-u ",
+        "-x ",
+        "u:p@h ",
+        "' ",
+        "\\\"'",
+        "={",
+        "password=x ",
+        "<name><value>",
+        "token:",
+        "x://a:b@",
+        "\"token\"]",
+        "{name:",
+        "value <- ",
     ]
     .iter()
     .map(|piece| format!("{} --password=SECRET", piece.repeat(bytes / piece.len())))
@@ -213,7 +232,8 @@ fn what_may_not_be_looked_at_is_masked_whole() {
 /// An ordinary command is looked through with much to spare.
 #[test]
 fn what_is_ordinary_may_all_be_looked_at() {
-    let words = "export DB_PASSWORD=abcd; curl -u me:abcd https://me:abcd@h/p --token abcd | jq .value\n";
+    let words =
+        "export DB_PASSWORD=abcd; curl -u me:abcd https://me:abcd@h/p --token abcd | jq .value\n";
     let count = 2048 / words.len();
     let script = words.repeat(count);
     let looks = Looks::for_bytes(script.len());
