@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn numbers_that_meet_in_one_map_do_not_meet_in_another() {
         let maps: [NumberState; 2] = Default::default();
-        let is_low = |map: usize, number: u64| maps[map].hash_one(number) % 1024 == 0;
+        let is_low = |map: usize, number: u64| maps[map].hash_one(number).is_multiple_of(1024);
         let chosen: Vec<u64> = (0..200_000).filter(|it| is_low(0, *it)).collect();
         assert!(chosen.len() > 100);
         assert!(chosen.iter().filter(|it| is_low(1, **it)).count() < 10);

@@ -5,10 +5,15 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use plimsoll_guarded::Refusal;
 use plimsoll_machine::Machine;
 
 /// No text is taken that is longer. The jobs of a busy target have some megabytes.
 const TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// A captured text that is longer takes a part of its length on its file system, which may pack it.
+const QUICKLY_READ_BYTES: u64 = 1 << 20;
+const PACKED_TIMES: u64 = 32;
 
 /// The buffer grows by at least this much: most texts come in one piece.
 const PIECE_BYTES: usize = 16 << 10;
@@ -43,10 +48,24 @@ impl KeptFile {
             Some(file) => file,
             None => machine.open(&self.path)?,
         };
+        if !is_live {
+            require_text(&file)?;
+        }
         read_whole(&file, buffer)?;
         self.file = Some(file).filter(|_| keep);
         Ok(())
     }
+}
+
+/// Makes sure that a file of a tree that somebody captured is no text of which hardly anything is there: thousands of such take no room, and are all
+/// read again each second.
+fn require_text(file: &File) -> io::Result<()> {
+    let facts = file.metadata()?;
+    let (bytes, stored) = (facts.len(), facts.blocks().saturating_mul(512));
+    if bytes > QUICKLY_READ_BYTES && stored.saturating_mul(PACKED_TIMES) < bytes {
+        return Err(Refusal::Sparse { bytes, stored }.into());
+    }
+    Ok(())
 }
 
 fn read_whole(file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
@@ -101,6 +120,24 @@ mod tests {
         fs::rename(root.path().join("new"), &place).unwrap();
         file.read(&machine, true, &mut buffer).unwrap();
         assert_eq!(buffer, b"new");
+    }
+
+    /// The attack: a captured tree of holes that claim to be texts, each of which was read for a second.
+    #[test]
+    fn a_text_of_a_captured_tree_is_there() {
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
+        let machine = Machine::at(root.path(), "");
+        let place = root.path().join("stats");
+        let file = File::create(&place).unwrap();
+        let mut buffer = Vec::new();
+        let mut read = || KeptFile::new("/stats".into()).read(&machine, true, &mut buffer);
+        file.set_len(QUICKLY_READ_BYTES).unwrap();
+        read().unwrap();
+        file.set_len(QUICKLY_READ_BYTES + 1).unwrap();
+        let error = read().unwrap_err();
+        assert!(matches!(Refusal::of(&error), Some(Refusal::Sparse { .. })), "{error}");
+        fs::write(&place, vec![b'x'; 2 * QUICKLY_READ_BYTES as usize]).unwrap();
+        read().unwrap();
     }
 
     #[test]

@@ -21,6 +21,29 @@ pub fn renew(file: impl AsFd) -> Result<(), Errno> {
     fadvise(&file, 0, None, Advice::DontNeed)
 }
 
+/// What changes when somebody writes to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// Its bytes.
+    pub size: u64,
+    /// When its bytes and its facts were changed, in seconds and nanoseconds.
+    pub changed: [(i64, u32); 2],
+}
+
+impl FileState {
+    /// Returns that of a file, whichever node has changed it.
+    ///
+    /// # Errors
+    /// If the server does not answer, or the kernel does not know the call.
+    pub fn of(file: impl AsFd) -> Result<Self, Errno> {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        let wanted = StatxFlags::SIZE | StatxFlags::MTIME | StatxFlags::CTIME;
+        let facts = statx(file, "", flags, wanted)?;
+        let changed = [facts.stx_mtime, facts.stx_ctime].map(|it| (it.tv_sec, it.tv_nsec));
+        Ok(FileState { size: facts.stx_size, changed })
+    }
+}
+
 /// Returns the size of a file, whichever node has changed it.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ use crate::creation;
 use crate::first_sync::TornContainer;
 use crate::lock::SMALL_LOCK;
 use crate::turn::Turn;
-use crate::waiting::settle;
+use crate::waiting::{keep_replaced, settle};
 use crate::{ANCHOR, Container, StowError, Target};
 
 /// What the names of removed containers begin with.
@@ -185,7 +185,13 @@ pub fn is_gone(directory: impl AsFd) -> Result<bool, Errno> {
 /// could go on for ever; and so could those that others may move, if they were entered twice.
 pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
     let mut seen = BTreeSet::new();
-    let mut entered = vec![(directory.names_and_kinds().unwrap_or_default(), directory)];
+    let names_in = |directory: &Directory| {
+        let names = directory.names_and_kinds().unwrap_or_default();
+        // First: what was not replaced after all is not removed, whatever names others give it.
+        names.iter().for_each(|(name, _)| keep_replaced(directory, name));
+        names
+    };
+    let mut entered = vec![(names_in(&directory), directory)];
     while let Some((names, directory)) = entered.last_mut() {
         let Some((name, kind)) = names.pop() else {
             entered.pop();
@@ -207,7 +213,7 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
             && let Some(child) = own_directory(directory, &name, kind)
             && child.facts().is_ok_and(|it| seen.insert((it.st_dev, it.st_ino)))
         {
-            entered.push((child.names_and_kinds().unwrap_or_default(), child));
+            entered.push((names_in(&child), child));
         }
     }
 }

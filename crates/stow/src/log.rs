@@ -18,7 +18,7 @@ use rustix::fs::{
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::Id;
-use crate::fresh;
+use crate::fresh::{self, FileState};
 use crate::header::{HEADER_BYTES, LogHeader, SegmentHeader};
 use crate::lock::{Hold, WAIT_MAX, take_within};
 use crate::marker::MARKER;
@@ -271,6 +271,14 @@ impl Log {
     /// If the target does not answer.
     pub fn size(&self) -> Result<u64, Errno> {
         fresh::size(&self.file)
+    }
+
+    /// Returns what changes when it is written to.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub(crate) fn state(&self) -> Result<FileState, Errno> {
+        FileState::of(&self.file)
     }
 
     /// Has what is read next come from where other nodes wrote it.

@@ -8,6 +8,7 @@ mod facts;
 mod opening;
 mod reading;
 mod scanned;
+mod settled;
 mod small;
 mod unstored;
 mod usable_index;
@@ -30,6 +31,7 @@ use crate::read_log::{LogUse, ReadLog};
 use crate::{Container, States, StowError};
 use ahead::Ahead;
 use compared_records::ComparedRecords;
+use settled::Settled;
 use usable_index::usable_index;
 
 /// A reader of a container. It sees what was written until it was opened, or until [`Reader::refresh`].
@@ -56,6 +58,7 @@ pub struct Reader {
     compared: ComparedRecords,
     /// How far the file was asked for that is read in order.
     ahead: Ahead,
+    settled: Settled,
     /// While it is there, nobody gives room back.
     held: Option<File>,
     /// Whether all is in the container's marker.
@@ -127,6 +130,7 @@ impl Reader {
             scanning: Mutex::new(()),
             compared: ComparedRecords::default(),
             ahead: Ahead::new(),
+            settled: Settled::default(),
             held,
             is_small: false,
         }
@@ -140,11 +144,13 @@ impl Reader {
         if self.is_small {
             return self.refresh_small();
         }
-        if !self.troubles.is_empty() || self.allowance.used_up().is_some() {
+        let has_troubles = !self.troubles.is_empty() && self.may_have_come();
+        if has_troubles || self.allowance.used_up().is_some() {
             // Of what another node wrote, some may not have been there yet; or not all was kept that was found.
             let index = std::mem::replace(&mut self.index, Err(String::new()));
             let anew = Self::new(self.container.clone(), index, self.held.take());
-            *self = Reader { changes: self.changes, ..anew };
+            let settled = std::mem::take(&mut self.settled);
+            *self = Reader { changes: self.changes, settled, ..anew };
         }
         // Looked at first: what was published by then must be found.
         self.allowance.begin_look(self.container.patience());

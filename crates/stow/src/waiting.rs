@@ -132,6 +132,33 @@ fn settle_container(
     }
 }
 
+/// Takes the mark from what a file was to replace that still waits, as whoever began that was killed: with the mark, another user who
+/// may rename here could have it removed.
+pub(crate) fn keep_replaced(directory: &Directory, hidden: &OsStr) {
+    let Some(waiting) = Waiting::of(hidden) else { return };
+    let is_source = directory
+        .facts_of(hidden)
+        .is_ok_and(|it| it.st_ino == waiting.source && it.st_uid == acting_user());
+    if is_source {
+        unmark_replaced(directory, waiting.replaced);
+    }
+}
+
+fn unmark_replaced(directory: &Directory, number: u64) {
+    for name in directory.names().unwrap_or_default() {
+        let facts = directory.facts_of(&name).ok();
+        let is_it = facts.is_some_and(|it| {
+            it.st_ino == number && it.st_uid == acting_user() && it.st_mode & REPLACED != 0
+        });
+        if is_it && let Ok(container) = directory.child_not_mounted(&name) {
+            let turn = Turn::now(&container);
+            if turn.is_some() && Container::is_in(&container).unwrap_or(false) {
+                let _ = mark_replaced(&container, false);
+            }
+        }
+    }
+}
+
 /// Gives a file its name back, or one like it where something else has that: it must not stay where nobody sees it.
 fn given_back(
     waiting: &Waiting<'_>,
@@ -261,5 +288,29 @@ mod tests {
         std::fs::rename(mount.join("it"), mount.join(&hidden)).unwrap();
         assert!(settle(&directory, &hidden, &targets));
         assert!(mount.join("it").exists());
+    }
+
+    /// The attack: a kill between the mark and the exchange leaves a mark on a file that stays, and another user renames it so that it looks replaced.
+    #[test]
+    fn what_was_not_replaced_after_all_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let targets = [Target { name: "t".into(), path: folder.path().join("target") }];
+        std::fs::create_dir(&targets[0].path).unwrap();
+        let mount = folder.path().join("mount");
+        std::fs::create_dir(&mount).unwrap();
+        for name in ["source", "kept"] {
+            drop(Container::create(&mount.join(name), &targets).unwrap());
+        }
+        let [source, kept] = ["source", "kept"].map(|it| number(&mount.join(it)));
+        let hidden = waiting_name(OsStr::new("source"), source, kept).unwrap();
+        std::fs::rename(mount.join("source"), mount.join(hidden)).unwrap();
+        mark_replaced(std::fs::File::open(mount.join("kept")).unwrap(), true).unwrap();
+        let forged = format!("{WAITING_PREFIX}1-{kept:x}-ff-kept");
+        std::fs::rename(mount.join("kept"), mount.join(&forged)).unwrap();
+        crate::gone::discard_all_gone(Directory::open(&mount).unwrap(), true, &targets);
+        assert!(mount.join("source").exists(), "it got its name back");
+        assert!(mount.join(&forged).join("anchor").exists(), "it was not removed");
+        let mode = std::fs::metadata(mount.join(&forged)).unwrap().mode();
+        assert_eq!(mode & REPLACED, 0);
     }
 }

@@ -1,8 +1,8 @@
 //! A name and its value that are each the value of something, in whatever order: `<add key="password" value="SECRET"/>`,
 //! `{"value": "SECRET", "name": "password"}`, `<name>password</name><value>SECRET</value>`.
 
-use super::is_telling;
 use super::looks::{Looks, OF_A_NAME};
+use super::telling::is_telling;
 
 /// What names are called there.
 const NAMES: [&[u8]; 4] = [b"name", b"key", b"id", b"parameterkey"];

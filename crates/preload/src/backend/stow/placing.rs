@@ -154,7 +154,6 @@ impl Pair<'_, '_> {
         let waiting = NamedAt { directory, path: &waiting };
         let mark =
             |is_marked| self.replaced.map_or(Ok(()), |it| mark_replaced(it.directory(), is_marked));
-        mark(true).map_err(number)?;
         let moved = rename_to_free(
             (self.from.directory, self.from.path),
             (waiting.directory, waiting.path),
@@ -165,7 +164,8 @@ impl Pair<'_, '_> {
             Ok(()) => {
                 // Whoever may write there can have given the name to another file.
                 let placed = match has(&waiting, &self.new) {
-                    true => self.exchanged(&waiting),
+                    // Only now: with the mark and without a file that waits, nobody could take it back after a kill.
+                    true => mark(true).map_err(number).and_then(|()| self.exchanged(&waiting)),
                     false => Ok(None),
                 };
                 match placed {
