@@ -45,6 +45,7 @@ pub mod own_descriptors;
 mod own_memory;
 mod own_stack;
 mod paths;
+mod private_file;
 mod process;
 pub mod real;
 pub mod recorder;

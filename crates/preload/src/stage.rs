@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::spool::{NAME_BYTES, Spool};
 use crate::text::Text;
 use crate::thread::Busy;
-use crate::{folder, spool};
+use crate::{folder, private_file, spool};
 
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -37,8 +37,10 @@ pub fn out(process: &'static Process, busy: &Busy, state: State) {
     part.push(spool.name.as_bytes());
     part.push(b".part");
     // Nothing of that name can be there that is ours: it has our number and the time in it.
-    let Ok(target) = spool::create_file(&home, part.as_c_str(), OFlags::WRONLY) else { return };
-    spool::share(&target);
+    let Ok(target) = private_file::create_file(&home, part.as_c_str(), OFlags::WRONLY) else {
+        return;
+    };
+    private_file::share(&target);
     let moved = copy(spool, &target)
         .and_then(|()| rustix::fs::renameat(&home, part.as_c_str(), &home, spool.name.as_c_str()));
     if moved.is_err() {

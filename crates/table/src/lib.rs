@@ -23,6 +23,7 @@ mod row_file;
 mod runs;
 mod schema_depth;
 mod source;
+mod text_bytes;
 mod wanted;
 mod whole;
 mod writer;

@@ -17,6 +17,7 @@ use crate::column::SCHEMA_KEY;
 use crate::damage::{check_chunks, guarded};
 use crate::pages::CheckedPages;
 use crate::source::Source;
+use crate::text_bytes::TextBytes;
 use crate::wanted::{Wanted, kind_of};
 use crate::whole::read_whole;
 use crate::{Kind, Table, TableError};
@@ -26,14 +27,6 @@ const ROWS_AT_A_TIME: usize = 4096;
 
 /// Rows of plain numbers that are held at a time: 64 KiB for a column. All columns of a reader stay in the cache of its processor, also if several processes share that.
 const WHOLE_ROWS_AT_A_TIME: usize = 1 << 13;
-
-/// Bytes of all texts of a file whatever its size, and for each of its bytes: names of four hundred bytes in each of ten million rows of nearly nothing.
-const TEXT_BYTES_EASILY: u64 = 1 << 32;
-const TEXT_BYTES_FOR_EACH: u64 = 1 << 10;
-
-fn text_bytes_most(bytes: u64) -> u64 {
-    TEXT_BYTES_EASILY.saturating_add(bytes.saturating_mul(TEXT_BYTES_FOR_EACH))
-}
 
 /// Some columns of a file, some rows at a time.
 pub struct TableReader {
@@ -52,9 +45,7 @@ pub struct TableReader {
     rows: usize,
     /// Of plain numbers that are held at a time.
     whole_rows_most: usize,
-    /// Bytes of all texts of the rows that were read, and how many there may be.
-    text_bytes: u64,
-    text_bytes_most: u64,
+    texts: TextBytes,
 }
 
 impl TableReader {
@@ -127,8 +118,7 @@ impl TableReader {
             first_row: 0,
             rows: 0,
             whole_rows_most: WHOLE_ROWS_AT_A_TIME,
-            text_bytes: 0,
-            text_bytes_most: text_bytes_most(bytes),
+            texts: TextBytes::of_file(bytes),
         })
     }
 
@@ -201,26 +191,11 @@ impl TableReader {
         for index in 0..self.columns.len() {
             self.read_column(index, rows)?;
         }
-        self.count_texts(rows)?;
+        let values = self.batch.iter().flat_map(|column| column.iter().take(rows));
+        self.texts.take(values).map_err(|why| TableError::format(&self.path, why))?;
         self.left -= rows;
         self.rows = rows;
         Ok(rows)
-    }
-
-    /// Refuses texts that are far more than the file has bytes: whoever reads the rows copies and compares each of them, and a few bytes
-    /// can refer to one text again and again.
-    fn count_texts(&mut self, rows: usize) -> Result<(), TableError> {
-        let values = self.batch.iter().flat_map(|column| column.iter().take(rows));
-        let bytes = values.map(|value| match value {
-            Value::Text(text) => text.len() as u64,
-            _ => 0,
-        });
-        self.text_bytes = self.text_bytes.saturating_add(bytes.sum());
-        if self.text_bytes <= self.text_bytes_most {
-            return Ok(());
-        }
-        let reason = "its texts have far more bytes than the file";
-        Err(TableError::format(&self.path, reason))
     }
 
     /// Goes past the rows that were read last. Returns how many are left in their row group or the next one.
@@ -416,35 +391,4 @@ fn read<T: DataType>(
         }
     }
     Ok(End::Whole)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Cell, Column, RowFile};
-    use plimsoll_guarded::Directory;
-
-    /// The attack: a few bytes that refer to one long text again and again, which took whoever read them hours.
-    #[test]
-    fn texts_that_are_far_more_than_the_file_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = Directory::open(folder.path()).unwrap();
-        let columns = vec![Column::new("target", Kind::Text)];
-        let table = Table { name: "plimsoll.names", version: 1, documentation: "docs", columns };
-        let mut file = RowFile::create(&directory, "n.parquet", 0o644, &table, Vec::new()).unwrap();
-        (0..6000).for_each(|_| file.row(&[Cell::Text("x".repeat(100).into())]).unwrap());
-        file.finish().unwrap().publish().unwrap();
-        let open = |most: u64| {
-            let path = folder.path().join("n.parquet");
-            let mut reader = TableReader::open(&path, &table, &["target"]).unwrap();
-            reader.text_bytes_most = most;
-            reader
-        };
-        let mut reader = open(600_000);
-        assert_eq!((reader.advance().unwrap(), reader.advance().unwrap()), (4096, 1904));
-        let mut reader = open(599_999);
-        assert!(reader.advance().is_ok());
-        let error = reader.advance().unwrap_err().to_string();
-        assert!(error.contains("far more bytes than the file"), "{error}");
-    }
 }

@@ -8,6 +8,7 @@ mod address;
 mod looks;
 mod named;
 mod pair;
+mod tag;
 mod telling;
 mod token;
 mod user;

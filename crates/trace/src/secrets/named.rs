@@ -2,6 +2,7 @@
 
 use super::looks::{Looks, OF_A_NAME};
 use super::pair::{is_attribute_telling, is_text_of_telling, is_value_of_telling};
+use super::tag::tag;
 use super::telling::{is_key_of_a_setting, is_telling};
 use super::user::{has_user, is_of_curl, is_user_option};
 use super::value::length_of_value;
@@ -177,19 +178,6 @@ fn is_block(argument: &[u8], from: usize, start: usize) -> bool {
 
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// Returns the name of the element that begins with the tag which ends there, and what else the tag says; nothing if
-/// none does.
-pub(super) fn tag(argument: &[u8], end: usize) -> (&[u8], &[u8]) {
-    let before = argument.get(..end).unwrap_or(&[]);
-    let begin = before.iter().rposition(|byte| matches!(byte, b'<' | b'>'));
-    let begin = begin.filter(|begin| before.get(*begin) == Some(&b'<'));
-    let inside = begin.and_then(|begin| before.get(begin + 1..)).unwrap_or(&[]);
-    let begins = !inside.starts_with(b"/") && !inside.ends_with(b"/");
-    let inside = if begins { inside } else { &[] };
-    let name = inside.iter().position(u8::is_ascii_whitespace).unwrap_or(inside.len());
-    inside.split_at_checked(name).unwrap_or((inside, &[]))
 }
 
 /// Returns true if a quotation mark ends a key: a colon follows, or it is set to something.

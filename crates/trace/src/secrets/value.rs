@@ -1,7 +1,7 @@
 //! Where a value ends: with what it began with, or with what it stands in.
 
 use super::is_end;
-use super::named::tag;
+use super::tag::tag;
 
 /// What stands before the secret in a header of HTTP (RFC 9110, section 11.4).
 const SCHEMES: [&[u8]; 6] = [b"basic", b"bearer", b"digest", b"negotiate", b"token", b"apikey"];

@@ -27,24 +27,24 @@ const STREAK: u32 = 2;
 /// Which rooms belong to descriptors.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
-static ALL: [Kept; ROOMS] = [const {
-    Kept {
+static ALL: [FetchedRoom; ROOMS] = [const {
+    FetchedRoom {
         is_held: AtomicBool::new(false),
-        content: UnsafeCell::new(Content { version: 0, range: 0..0, bytes: Vec::new() }),
+        content: UnsafeCell::new(FetchedBytes { version: 0, range: 0..0, bytes: Vec::new() }),
     }
 }; ROOMS];
 
-struct Kept {
+struct FetchedRoom {
     is_held: AtomicBool,
     /// Used by who holds it.
-    content: UnsafeCell<Content>,
+    content: UnsafeCell<FetchedBytes>,
 }
 
 // SAFETY: the cell is used by who holds it.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for FetchedRoom {}
 
 /// Bytes of a file.
-struct Content {
+struct FetchedBytes {
     /// Of which version of a view; 0 if there are none.
     version: u64,
     /// Where they are in the file.
@@ -52,10 +52,10 @@ struct Content {
     bytes: Vec<u8>,
 }
 
-impl Kept {
+impl FetchedRoom {
     /// Does something with what is kept; `None` where somebody else does.
     #[inline]
-    fn with<R>(&self, work: impl FnOnce(&mut Content) -> R) -> Option<R> {
+    fn with<R>(&self, work: impl FnOnce(&mut FetchedBytes) -> R) -> Option<R> {
         if self.is_held.load(Ordering::Relaxed) || self.is_held.swap(true, Ordering::Acquire) {
             return None;
         }
@@ -75,14 +75,14 @@ impl Room {
         Room(AtomicU32::new(0))
     }
 
-    fn kept(&self) -> Option<&'static Kept> {
+    fn kept(&self) -> Option<&'static FetchedRoom> {
         ALL.get(self.0.load(Ordering::Relaxed).checked_sub(1)? as usize)
     }
 
     /// Returns whether more is to be read than is asked for.
     #[inline]
     pub fn is_wanted(&self, length: usize, streak: u32) -> bool {
-        let can_be = |kept: Option<&Kept>| match kept {
+        let can_be = |kept: Option<&FetchedRoom>| match kept {
             Some(kept) => !kept.is_held.load(Ordering::Relaxed),
             None => TAKEN.load(Ordering::Relaxed) != u32::MAX,
         };
@@ -129,7 +129,7 @@ impl Room {
         });
     }
 
-    fn take(&self) -> Option<&'static Kept> {
+    fn take(&self) -> Option<&'static FetchedRoom> {
         loop {
             let taken = TAKEN.load(Ordering::Relaxed);
             let number = taken.trailing_ones();

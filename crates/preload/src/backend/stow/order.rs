@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The order in which a descriptor is read.
-pub struct Order {
+pub struct ReadOrder {
     /// Where the last read ended.
     next: AtomicU64,
     /// The version of what was read.
@@ -12,10 +12,10 @@ pub struct Order {
     streak: AtomicU32,
 }
 
-impl Order {
+impl ReadOrder {
     /// Returns that of a descriptor by which nothing was read.
     pub const fn new() -> Self {
-        Order { next: AtomicU64::new(0), version: AtomicU64::new(0), streak: AtomicU32::new(0) }
+        ReadOrder { next: AtomicU64::new(0), version: AtomicU64::new(0), streak: AtomicU32::new(0) }
     }
 
     /// Returns where the next read begins, if the descriptor is read in order.
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn only_reads_that_go_on_while_nobody_writes_count() {
-        let order = Order::new();
+        let order = ReadOrder::new();
         let counts = [(0, 4, 1), (4, 8, 1), (8, 9, 1), (9, 12, 2), (12, 13, 2), (5, 13, 2)]
             .map(|(start, end, version)| order.note(start, end, version));
         assert_eq!((counts, order.next()), ([0, 1, 2, 0, 1, 0], 13));

@@ -13,7 +13,7 @@ use rustix::fs::Timespec;
 use rustix::thread::nanosleep;
 
 use super::fetched::Room;
-use super::order::Order;
+use super::order::ReadOrder;
 use super::view::View;
 use crate::thread::{self, AtOnce, Serving};
 
@@ -26,7 +26,7 @@ struct Place {
     at_once: AtomicU32,
     /// Those who do so while the backend works for them.
     serving: AtomicU32,
-    order: Order,
+    order: ReadOrder,
     room: Room,
 }
 
@@ -35,7 +35,7 @@ static ALL: [Place; PLACES] = [const {
         view: AtomicPtr::new(ptr::null_mut()),
         at_once: AtomicU32::new(0),
         serving: AtomicU32::new(0),
-        order: Order::new(),
+        order: ReadOrder::new(),
         room: Room::none(),
     }
 }; PLACES];
@@ -87,7 +87,7 @@ impl KnownView {
 
     /// Returns in what order the descriptor is read.
     #[inline]
-    pub fn order(&self) -> &'static Order {
+    pub fn order(&self) -> &'static ReadOrder {
         &self.place.order
     }
 
