@@ -12,6 +12,9 @@ const EXTENTS_MAX: usize = 1024;
 /// Bytes of a region, as a power of two.
 const REGION_SHIFT: u32 = 16;
 
+/// Times that the sample is halved at most.
+const HALVINGS_MAX: u32 = 40;
+
 /// Regions of one request that are looked at once the file is sampled.
 const REGIONS_MAX: u64 = 1024;
 
@@ -27,6 +30,8 @@ pub(crate) struct Extents {
     /// Bytes added and bytes that had been there already, within the sample.
     sampled: u64,
     repeated: u64,
+    /// A part of the file that stays in any sample has too many ranges: what was counted by then stands for all.
+    has_ended: bool,
 }
 
 /// Bytes touched again, by the same process in the same file and direction; scaled up where a
@@ -62,6 +67,9 @@ impl Extents {
     pub fn add(&mut self, offset: u64, bytes: u64) {
         let end = offset.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(end - offset);
+        if self.has_ended {
+            return;
+        }
         if self.halvings == 0 {
             self.sampled = self.bytes;
             self.insert(offset, end);
@@ -122,7 +130,7 @@ impl Extents {
     /// Keeps half of the regions. What was counted so far is halved with them.
     fn halve(&mut self) {
         let all: u64 = length(&self.ranges);
-        while self.ranges.len() > EXTENTS_MAX / 2 && self.halvings < 40 {
+        while self.ranges.len() > EXTENTS_MAX / 2 && self.halvings < HALVINGS_MAX {
             self.halvings += 1;
             let mut kept = Vec::with_capacity(EXTENTS_MAX + 1);
             for (start, end) in &self.ranges {
@@ -130,6 +138,8 @@ impl Extents {
             }
             self.ranges = kept;
         }
+        // Whoever knows the hash can choose regions that are in every sample.
+        self.has_ended = self.ranges.len() > EXTENTS_MAX / 2;
         let part = length(&self.ranges) as f64 / (all as f64).max(1.0);
         self.sampled = (self.sampled as f64 * part) as u64;
         self.repeated = (self.repeated as f64 * part) as u64;
@@ -296,6 +306,25 @@ mod tests {
         assert_eq!(extents.sampled - extents.repeated, length(&extents.ranges), "each byte once");
         let is_kept = |range: &(u64, u64)| is_sampled(range.0 >> REGION_SHIFT, extents.halvings);
         assert!(extents.ranges.iter().all(is_kept));
+    }
+
+    /// The attack: ranges in a region that stays in every sample, all of which were looked at with each call.
+    #[test]
+    fn ranges_that_stay_in_any_sample_are_not_counted_for_ever() {
+        let region = 121_820_060_813_531;
+        assert!(is_sampled(region, HALVINGS_MAX));
+        let add = |times: u64| {
+            let mut extents = Extents::default();
+            for i in 0..times {
+                extents.add((region << REGION_SHIFT) + i % 20_000 * 2, 1);
+            }
+            extents
+        };
+        let extents = add(20_000);
+        assert!(extents.ranges.len() <= EXTENTS_MAX + 1, "{}", extents.ranges.len());
+        assert!(extents.has_ended && extents.repeated().is_estimate);
+        assert_eq!((extents.repeated().bytes, extents.repeated().repeated), (20_000, 0));
+        assert_eq!(add(40_000).bytes, 40_000);
     }
 
     #[test]

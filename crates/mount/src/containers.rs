@@ -98,8 +98,9 @@ impl Containers {
         }
         let begun = Instant::now();
         let looked = self.look(directory, whose, self.time_for(whose));
-        if let Err(failure) = looked {
-            failures.note(identity, failure, begun.elapsed());
+        match looked {
+            Err(failure) => failures.note(identity, failure, begun.elapsed()),
+            Ok(_) => failures.note_seen(begun.elapsed()),
         }
         looked
     }

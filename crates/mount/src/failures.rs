@@ -61,6 +61,11 @@ impl Failures {
         state.failed.insert(identity, (why, until));
     }
 
+    /// It could be looked at, which took so long.
+    pub fn note_seen(&self, took: Duration) {
+        self.state().in_vain.note_seen(took);
+    }
+
     /// Returns how long the next look may take at a container that has hardly anything in it.
     pub fn next_look(&self) -> Duration {
         self.state().in_vain.next_look()

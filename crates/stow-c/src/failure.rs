@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use plimsoll_report::visible;
 use plimsoll_stow::StowError;
 use rustix::io::Errno;
 
@@ -81,7 +82,8 @@ fn done<T>(call: impl FnOnce() -> Result<T, Failure>) -> Option<T> {
 }
 
 fn note(failure: Failure) {
-    let text = CString::new(failure.text.replace('\0', "?")).unwrap_or_default();
+    // It is meant to be printed, and what is in it may be anybody's.
+    let text = CString::new(visible(&failure.text)).unwrap_or_default();
     let _ = TEXT.try_with(|it| *it.borrow_mut() = text);
     errno::set_errno(errno::Errno(failure.errno.raw_os_error()));
 }
@@ -89,6 +91,14 @@ fn note(failure: Failure) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_failure_says_steers_no_terminal() {
+        note(Failure { errno: Errno::INVAL, text: "format \u{1b}]0;x\u{7} \0".into() });
+        // SAFETY: it is a C string until the next failure of this thread.
+        let text = unsafe { std::ffi::CStr::from_ptr(text()) }.to_str().unwrap();
+        assert_eq!(text, "format \\u{1b}]0;x\\u{7} \\u{0}");
+    }
 
     #[test]
     fn a_panic_is_a_failed_call() {

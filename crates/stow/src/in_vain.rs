@@ -13,6 +13,9 @@ const WHILE: Duration = Duration::from_secs(30);
 /// What takes less in vain is no matter.
 const LONG: Duration = Duration::from_millis(50);
 
+/// Of what took long and was not in vain, a part counts.
+const SEEN_PART: u32 = 20;
+
 /// The time that was spent in vain.
 #[derive(Debug, Default)]
 pub struct InVain {
@@ -27,11 +30,21 @@ impl InVain {
         if is_over || self.took < MUCH { LOOK } else { SHORT_LOOK }
     }
 
+    /// A look at another user's container took so long, and was not in vain. Many of them hold up whoever looks all the same, if later.
+    pub fn note_seen(&mut self, took: Duration) {
+        if took >= LONG {
+            self.add(took / SEEN_PART);
+        }
+    }
+
     /// A look at another user's container took so long, and failed.
     pub fn note(&mut self, took: Duration) {
-        if took < LONG {
-            return;
+        if took >= LONG {
+            self.add(took);
         }
+    }
+
+    fn add(&mut self, took: Duration) {
         if self.last.is_some_and(|it| it.elapsed() > WHILE) {
             self.took = Duration::ZERO;
         }
@@ -53,6 +66,12 @@ mod tests {
         assert_eq!(in_vain.next_look(), LOOK);
         in_vain.note(LONG);
         assert_eq!(in_vain.next_look(), SHORT_LOOK);
+        let mut seen = InVain::default();
+        (0..1000).for_each(|_| seen.note_seen(LONG / 2));
+        seen.note_seen(MUCH * (SEEN_PART - 1));
+        assert_eq!(seen.next_look(), LOOK);
+        seen.note_seen(MUCH);
+        assert_eq!(seen.next_look(), SHORT_LOOK, "a minute of looks at strangers' containers");
         in_vain.last = Instant::now().checked_sub(WHILE + LONG);
         assert_eq!(in_vain.next_look(), LOOK, "that was long ago");
         in_vain.note(LONG);

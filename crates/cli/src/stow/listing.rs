@@ -105,7 +105,7 @@ impl Looks {
         match looked {
             Err(StowError::Held { .. }) => self.has_waited = true,
             Err(_) => self.in_vain.note(begun.elapsed()),
-            Ok(_) => {}
+            Ok(_) => self.in_vain.note_seen(begun.elapsed()),
         }
         looked
     }
