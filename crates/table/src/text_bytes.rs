@@ -46,7 +46,7 @@ mod tests {
     /// The attack: a few bytes that refer to one long text again and again, which took whoever read them hours.
     #[test]
     fn texts_that_are_far_more_than_the_file_are_refused() {
-        let values = vec![Value::Text(vec![b'x'; 1 << 20].into()), Value::Null];
+        let values = [Value::Text(vec![b'x'; 1 << 20].into()), Value::Null];
         let mut texts = TextBytes::of_file(1 << 10);
         assert!(
             (0..4097).all(|_| texts.take(values.iter()).is_ok()),
