@@ -27,7 +27,7 @@ const MAY_USE: &[Arrows] = &[
     ("explain", &["guarded", "report", "stats", "stored", "theory", "trace"]),
     ("stow", &["guarded", "lustre", "stats"]),
     ("mount", &["guarded", "stow"]),
-    ("stow-c", &["stow"]),
+    ("stow-c", &["report", "stow"]),
     ("pilot", &["guarded", "node", "route", "stats", "stow"]),
     ("table", &["guarded"]),
     ("export", &["explain", "table", "trace"]),
