@@ -77,6 +77,10 @@ impl Pieces {
         layer: impl Fn(usize) -> Layer,
         truncated: Option<(Stamp, u64)>,
     ) {
+        if count == 0 && truncated.is_none() {
+            // To find out its size again would take a look at each piece of a file that a truncation made longer.
+            return;
+        }
         if count <= FEW {
             (0..count).map(layer).for_each(|it| self.lay(it));
         } else {
