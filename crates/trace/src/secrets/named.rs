@@ -5,7 +5,7 @@ use super::pair::{is_attribute_telling, is_text_of_telling, is_value_of_telling}
 use super::tag::tag;
 use super::telling::{is_key_of_a_setting, is_telling};
 use super::user::{has_user, is_of_curl, is_user_option};
-use super::value::length_of_value;
+use super::value::{length_of_value, quote_before};
 use super::{is_end, is_option};
 
 /// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `name <- VALUE`, `--name=VALUE`, `Name: VALUE`,
@@ -128,7 +128,8 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
     let start = start_of_value(argument, at + arrow, besides);
     let value = argument.get(start..).unwrap_or(&[]);
     // What a shell takes for an end of the command.
-    if is_before_value && value.first().is_some_and(|it| b"|&;<)".contains(it)) {
+    let is_end_of_command = value.first().is_some_and(|it| b"|&;<)".contains(it));
+    if is_before_value && is_end_of_command && quote_before(argument, start).is_none() {
         return None;
     }
     // A header, or all that an option is set to, goes on to the end; a part of more does not.

@@ -153,6 +153,8 @@ fn nothing_of_a_secret_in_further_forms_stays() {
         "app¦--rootpw=SECRET",
         "x¦<Password value=\"SECRET\"/>",
         "app¦--password¦=¦SECRET",
+        "sh¦-c¦app --password '|SECRET' in",
+        "sh¦-c¦app --password \"&SECRET\" in",
         "make¦-f¦-¦PASSWORD?=SECRET",
         "make¦x\nDB_PASSWORD ?= SECRET\n",
         "env¦CONSUMER_KEY=SECRET",
