@@ -1,7 +1,8 @@
 //! Opening a store: whose it is, what it is, and what a killed process left.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -140,6 +141,10 @@ fn lock(directory: &Directory, name: &str, wait: Duration) -> Result<File, Histo
         made => made,
     };
     let lock = lock.map_err(failed)?;
+    // `chmod -R` opens it to others, any of whom could then hold it.
+    if lock.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+        lock.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+    }
     let begun = Instant::now();
     loop {
         match lock.try_lock() {
@@ -189,4 +194,21 @@ pub(crate) fn next_log(directory: &Directory, logs: &[u64]) -> Result<u64, Histo
         }
     }
     Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The attack: whoever may read a store that was opened to others holds its lock for as long as they like.
+    #[test]
+    fn a_lock_that_was_opened_to_others_is_private_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        drop(lock(&directory, LOCK, Duration::ZERO).unwrap());
+        let path = folder.path().join(LOCK);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        drop(lock(&directory, LOCK, Duration::ZERO).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
 }

@@ -10,7 +10,42 @@ use crate::word::{PAGE_BYTES, append_checksum, append_zeros, place_checksum};
 /// Bytes that are read at once.
 const PIECE_BYTES: u64 = 1 << 20;
 
+/// Bytes that are read for a short record and its neighbours.
+const WINDOW_BYTES: usize = 64 << 10;
+
+/// What was read of a log for a short record: its neighbours are compared with it, too.
+#[derive(Default)]
+pub(crate) struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// Returns the bytes of a record; nothing if not all are in it.
+    fn of(&self, record: &Record) -> Option<&[u8]> {
+        let start = usize::try_from(record.position.checked_sub(self.start)?).ok()?;
+        self.bytes.get(start..start.checked_add(record.length as usize)?)
+    }
+}
+
 impl Log {
+    /// Does as [`Log::holds`] for one of many records, in order of their positions.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn holds_among(&self, record: &Record, window: &mut Window) -> Result<bool, Errno> {
+        if u64::from(record.length) >= PAGE_BYTES {
+            return self.holds(record);
+        }
+        if window.of(record).is_none() {
+            window.start = record.position;
+            window.bytes.resize(WINDOW_BYTES, 0);
+            let got = self.read(&mut window.bytes, record.position)?;
+            window.bytes.truncate(got);
+        }
+        Ok(window.of(record).is_some_and(|bytes| record.is_of(bytes)))
+    }
+
     /// Returns whether the bytes of a record are those that were written.
     ///
     /// # Errors
@@ -99,6 +134,31 @@ mod tests {
             log.write_all(&[8], PAGE_BYTES + 1_000_000).unwrap();
             assert_eq!(log.holds(&record), Ok(false), "another byte");
         }
+    }
+
+    #[test]
+    fn short_records_are_compared_with_their_neighbours() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let (log, whole) = with_bytes_at(&folder, &[]);
+        let record = |number: u64| {
+            let (position, byte) = (PAGE_BYTES + 3 * number, number as u8);
+            log.write_all(&[byte; 3], position).unwrap();
+            let checksum = record_checksum(number, 9, &[byte; 3]);
+            Record { position, offset: number, length: 3, checksum, ..whole }
+        };
+        let records: Vec<Record> = (0..50_000).map(record).collect();
+        log.write_all(b"x", records[40_000].position).unwrap();
+        let mut window = Window::default();
+        let held = records.iter().map(|it| log.holds_among(it, &mut window).unwrap());
+        let lost: Vec<usize> =
+            held.enumerate().filter(|(_, is_held)| !is_held).map(|(number, _)| number).collect();
+        assert_eq!(lost, [40_000]);
+        assert_eq!(log.holds_among(&records[1], &mut window), Ok(true), "one of before");
+        ftruncate(&log.file, records[49_999].position + 2).unwrap();
+        let last = &records[49_999];
+        assert_eq!(log.holds_among(last, &mut Window::default()), Ok(false), "it ends before");
+        let long = with_bytes_at(&tempfile::tempdir_in("/var/tmp").unwrap(), &[5000]);
+        assert_eq!(long.0.holds_among(&long.1, &mut window), Ok(true));
     }
 
     #[test]

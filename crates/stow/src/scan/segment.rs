@@ -7,7 +7,7 @@ use crate::Id;
 use crate::allowance::{Allowance, Compared};
 use crate::findings::{Change, Findings, Note, Record, Said, Trouble};
 use crate::header::{HEADER_BYTES, SegmentHeader};
-use crate::log::Log;
+use crate::log::{Log, Window};
 use crate::pieces::Stamp;
 use crate::word::{
     Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, freed_checksum, words_checksum,
@@ -112,11 +112,12 @@ impl SegmentScan {
                 false => Trouble::Damaged { log, position },
             });
         }
+        let mut window = Window::default();
         allowance.keep(found.len());
         for (index, (said, word_at)) in found.into_iter().enumerate() {
             if index < durable
                 || !is_gone
-                || is_true(&said, log, (&mut *compared, &mut *allowance))?
+                || is_true(&said, log, (&mut *compared, &mut *allowance), &mut window)?
             {
                 match said {
                     Said::Record(record) => findings.records.push(record),
@@ -247,8 +248,9 @@ fn is_true(
     said: &Said,
     log: &Log,
     (compared, allowance): (&mut Compared, &mut Allowance),
+    window: &mut Window,
 ) -> Result<bool, Errno> {
     let Said::Record(record) = said else { return Ok(true) };
     compared.note(record, log, allowance)?;
-    log.holds(record)
+    log.holds_among(record, window)
 }
