@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-pub(crate) use comparing::Window;
+pub(crate) use comparing::RecordWindow;
 use plimsoll_guarded::{Directory, Readers, Refusal};
 use rustix::fs::{
     FallocateFlags, FlockOperation, OFlags, SeekFrom, fallocate, flock, fstat, fstatfs,

@@ -15,12 +15,12 @@ const WINDOW_BYTES: usize = 64 << 10;
 
 /// What was read of a log for a short record: its neighbours are compared with it, too.
 #[derive(Default)]
-pub(crate) struct Window {
+pub(crate) struct RecordWindow {
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl Window {
+impl RecordWindow {
     /// Returns the bytes of a record; nothing if not all are in it.
     fn of(&self, record: &Record) -> Option<&[u8]> {
         let start = usize::try_from(record.position.checked_sub(self.start)?).ok()?;
@@ -33,7 +33,11 @@ impl Log {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn holds_among(&self, record: &Record, window: &mut Window) -> Result<bool, Errno> {
+    pub(crate) fn holds_among(
+        &self,
+        record: &Record,
+        window: &mut RecordWindow,
+    ) -> Result<bool, Errno> {
         if u64::from(record.length) >= PAGE_BYTES {
             return self.holds(record);
         }
@@ -148,7 +152,7 @@ mod tests {
         };
         let records: Vec<Record> = (0..50_000).map(record).collect();
         log.write_all(b"x", records[40_000].position).unwrap();
-        let mut window = Window::default();
+        let mut window = RecordWindow::default();
         let held = records.iter().map(|it| log.holds_among(it, &mut window).unwrap());
         let lost: Vec<usize> =
             held.enumerate().filter(|(_, is_held)| !is_held).map(|(number, _)| number).collect();
@@ -156,7 +160,11 @@ mod tests {
         assert_eq!(log.holds_among(&records[1], &mut window), Ok(true), "one of before");
         ftruncate(&log.file, records[49_999].position + 2).unwrap();
         let last = &records[49_999];
-        assert_eq!(log.holds_among(last, &mut Window::default()), Ok(false), "it ends before");
+        assert_eq!(
+            log.holds_among(last, &mut RecordWindow::default()),
+            Ok(false),
+            "it ends before"
+        );
         let long = with_bytes_at(&tempfile::tempdir_in("/var/tmp").unwrap(), &[5000]);
         assert_eq!(long.0.holds_among(&long.1, &mut window), Ok(true));
     }

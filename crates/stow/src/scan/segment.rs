@@ -7,7 +7,7 @@ use crate::Id;
 use crate::allowance::{Allowance, Compared};
 use crate::findings::{Change, Findings, Note, Record, Said, Trouble};
 use crate::header::{HEADER_BYTES, SegmentHeader};
-use crate::log::{Log, Window};
+use crate::log::{Log, RecordWindow};
 use crate::pieces::Stamp;
 use crate::word::{
     Damaged, Entry, PAGE_BYTES, PAGE_WORDS, Run, Stamped, freed_checksum, words_checksum,
@@ -112,7 +112,7 @@ impl SegmentScan {
                 false => Trouble::Damaged { log, position },
             });
         }
-        let mut window = Window::default();
+        let mut window = RecordWindow::default();
         allowance.keep(found.len());
         for (index, (said, word_at)) in found.into_iter().enumerate() {
             if index < durable
@@ -248,7 +248,7 @@ fn is_true(
     said: &Said,
     log: &Log,
     (compared, allowance): (&mut Compared, &mut Allowance),
-    window: &mut Window,
+    window: &mut RecordWindow,
 ) -> Result<bool, Errno> {
     let Said::Record(record) = said else { return Ok(true) };
     compared.note(record, log, allowance)?;
