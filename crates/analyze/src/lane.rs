@@ -16,11 +16,23 @@ pub const LEAST_MILLIS: u32 = 50_000;
 pub const IMPOSSIBLE: u64 = 1 << 50;
 
 /// What was counted in the minutes of a day, and in the last one of the day before, which samples may reach back to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lane {
-    values: Vec<u64>,
-    /// Milliseconds of each minute that are known; of levels, how many samples there are.
-    covered: Vec<u32>,
+    /// By hour; nothing of an hour without samples, as there may be a hundred thousand lanes that have one sample each.
+    hours: Vec<Option<Box<Hour>>>,
+}
+
+const HOUR_MINUTES: usize = 60;
+
+/// The minutes of an hour, from the one before it to its last but one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Hour([LaneMinute; HOUR_MINUTES]);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct LaneMinute {
+    value: u64,
+    /// Milliseconds that are known; of levels, how many samples there are.
+    covered: u32,
 }
 
 /// What samples of a lane came to, whatever minute they are in.
@@ -41,13 +53,19 @@ stored! { Taken { samples, total, gaps, unplaced } }
 /// Most minutes of a day that has samples have the same known part.
 impl Stored for Lane {
     fn put(&self, out: &mut Vec<u8>) {
-        put_sparse(&self.values, out);
-        put_sparse(&self.covered, out);
+        let all = || (0..=DAY_MINUTES).map(|place| self.at(place));
+        put_sparse(&all().map(|it| it.value).collect::<Vec<_>>(), out);
+        put_sparse(&all().map(|it| it.covered).collect::<Vec<_>>(), out);
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let values = get_sparse(from, DAY_MINUTES + 1)?;
-        Ok(Lane { values, covered: get_sparse(from, DAY_MINUTES + 1)? })
+        let values: Vec<u64> = get_sparse(from, DAY_MINUTES + 1)?;
+        let covered: Vec<u32> = get_sparse(from, DAY_MINUTES + 1)?;
+        let mut lane = Lane::default();
+        for (place, (value, covered)) in values.into_iter().zip(covered).enumerate() {
+            lane.add(place, value, covered.into());
+        }
+        Ok(lane)
     }
 }
 
@@ -58,12 +76,6 @@ impl Taken {
         self.total = self.total.saturating_add(other.total);
         self.gaps = self.gaps.saturating_add(other.gaps);
         self.unplaced = self.unplaced.saturating_add(other.unplaced);
-    }
-}
-
-impl Default for Lane {
-    fn default() -> Self {
-        Lane { values: vec![0; DAY_MINUTES + 1], covered: vec![0; DAY_MINUTES + 1] }
     }
 }
 
@@ -83,7 +95,7 @@ impl Lane {
                 covered_here += length;
                 continue;
             }
-            self.put(place, value_here, covered_here);
+            self.add(place, value_here, covered_here);
             (value_here, covered_here, from, until) = (0, 0, u64::MAX, 0);
             if *length > GAP_MILLIS {
                 taken.gaps += 1;
@@ -93,14 +105,14 @@ impl Lane {
             spread(*end, *length, *value, MINUTE_MILLIS, |piece| {
                 let here = (piece.window + 1).checked_sub(first);
                 if let Some(here) = here.filter(|it| *it <= DAY_MINUTES as u64) {
-                    self.put(here as usize, piece.value, piece.covered);
+                    self.add(here as usize, piece.value, piece.covered);
                     place = here as usize;
                     from = piece.window * MINUTE_MILLIS;
                     until = from.saturating_add(MINUTE_MILLIS);
                 }
             });
         }
-        self.put(place, value_here, covered_here);
+        self.add(place, value_here, covered_here);
         taken
     }
 
@@ -110,31 +122,45 @@ impl Lane {
         for (end, value) in batch.ends.iter().zip(batch.values) {
             let minute = end.saturating_sub(1) / MINUTE_MILLIS;
             if let Some(place) = (minute + 1).checked_sub(first) {
-                self.put(usize::try_from(place).unwrap_or(usize::MAX), *value, 1);
+                self.add(usize::try_from(place).unwrap_or(usize::MAX), *value, 1);
             }
         }
     }
 
-    fn put(&mut self, place: usize, value: u64, covered: u64) {
-        if let Some(sum) = self.values.get_mut(place) {
-            *sum = sum.saturating_add(value);
-            self.covered[place] = self.covered[place].saturating_add(covered as u32);
+    fn add(&mut self, place: usize, value: u64, covered: u64) {
+        if place > DAY_MINUTES || value == 0 && covered == 0 {
+            return;
         }
+        let (hour, minute) = (place / HOUR_MINUTES, place % HOUR_MINUTES);
+        if self.hours.len() <= hour {
+            self.hours.resize(hour + 1, None);
+        }
+        let empty = || Box::new(Hour([LaneMinute::default(); HOUR_MINUTES]));
+        let minute = &mut self.hours[hour].get_or_insert_with(empty).0[minute];
+        minute.value = minute.value.saturating_add(value);
+        minute.covered = minute.covered.saturating_add(covered as u32);
+    }
+
+    /// Returns the minute at a place, of which the first is the last minute of the day before.
+    fn at(&self, place: usize) -> LaneMinute {
+        let hour = self.hours.get(place / HOUR_MINUTES).and_then(|it| it.as_deref());
+        hour.map_or(LaneMinute::default(), |hour| hour.0[place % HOUR_MINUTES])
     }
 
     /// Returns what it has of the day before: value and what is known.
     pub fn back(&self) -> (u64, u32) {
-        (self.values[0], self.covered[0])
+        let LaneMinute { value, covered } = self.at(0);
+        (value, covered)
     }
 
     /// Adds what the next day has of this one.
     pub fn reach_back(&mut self, (value, covered): (u64, u32)) {
-        self.put(DAY_MINUTES, value, covered.into());
+        self.add(DAY_MINUTES, value, covered.into());
     }
 
     /// Returns what was counted in a minute of the day; nothing where too little of it is known. What is missing of the minute is taken to be as the rest.
     pub fn minute(&self, minute: usize) -> Option<u64> {
-        let (value, covered) = (self.values[minute + 1], self.covered[minute + 1]);
+        let LaneMinute { value, covered } = self.at(minute + 1);
         if covered < LEAST_MILLIS {
             return None;
         }
@@ -147,17 +173,17 @@ impl Lane {
 
     /// Returns what was counted in a minute of the day, however much of it is known.
     pub fn counted(&self, minute: usize) -> u64 {
-        self.values[minute + 1]
+        self.at(minute + 1).value
     }
 
     /// Returns whether something, but not enough, of a minute is known.
     pub fn is_partial(&self, minute: usize) -> bool {
-        (1..LEAST_MILLIS).contains(&self.covered[minute + 1])
+        (1..LEAST_MILLIS).contains(&self.at(minute + 1).covered)
     }
 
     /// Returns the mean level of a minute.
     pub fn level(&self, minute: usize) -> Option<u64> {
-        let (sum, samples) = (self.values[minute + 1], self.covered[minute + 1]);
+        let LaneMinute { value: sum, covered: samples } = self.at(minute + 1);
         (samples > 0).then(|| sum / u64::from(samples))
     }
 }
