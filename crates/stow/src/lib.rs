@@ -36,6 +36,7 @@
 //! # }
 //! ```
 
+mod alignment;
 mod allowance;
 mod aside;
 mod below;

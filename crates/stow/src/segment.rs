@@ -1,9 +1,11 @@
 //! A segment as its writer has it: it takes records until it is full.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use crate::alignment::gap;
 use crate::copies::Copies;
 use crate::header::{HEADER_BYTES, SegmentHeader};
 use crate::log::Log;
@@ -42,6 +44,8 @@ pub struct OpenSegment {
     page: SlotPage,
     /// The next word of the page that is free.
     word: usize,
+    /// Where the first record goes.
+    begin: u32,
     /// Where the next record goes.
     top: u32,
     /// The run that is going on, and its records.
@@ -74,20 +78,26 @@ pub enum Taken {
 }
 
 impl OpenSegment {
-    /// Begins a segment that was appended to a log.
+    /// Begins a segment that was appended to a log, for this part of the file.
     ///
     /// # Errors
     /// If its first page cannot be mapped.
-    pub fn begin(to: Arc<MarkedLog>, header: SegmentHeader) -> Result<Self, Errno> {
+    pub fn begin(
+        to: Arc<MarkedLog>,
+        header: SegmentHeader,
+        next: &Range<u64>,
+    ) -> Result<Self, Errno> {
         let page = SlotPage::open(&to.log, header.position)?;
-        let top = PAGE_BYTES as u32;
+        let begin = PAGE_BYTES as u32;
+        let begin = begin + gap(header.position + PAGE_BYTES, header.length - begin, next);
         let word = HEADER_BYTES / 8;
         Ok(OpenSegment {
             to,
             header,
             page,
             word,
-            top,
+            begin,
+            top: begin,
             run: None,
             before: None,
             is_dirty: false,
@@ -119,12 +129,12 @@ impl OpenSegment {
 
     /// Returns where what it holds begins in its log.
     pub fn payload_position(&self) -> u64 {
-        self.header.position + PAGE_BYTES
+        self.header.position + u64::from(self.begin)
     }
 
     /// Returns how much it holds, further slot pages included.
     pub fn payload(&self) -> u32 {
-        self.top - PAGE_BYTES as u32
+        self.top - self.begin
     }
 
     /// Writes as much of these bytes as there is room for, and publishes it as one record.
@@ -143,7 +153,7 @@ impl OpenSegment {
             return Ok(Taken::Full);
         }
         let room = self.header.length - self.top;
-        let is_small = room < WORTH_DIVIDING && self.top > PAGE_BYTES as u32;
+        let is_small = room < WORTH_DIVIDING && self.top > self.begin;
         if room == 0 || (is_small && bytes.len() > room as usize) {
             return Ok(Taken::Full);
         }

@@ -210,11 +210,11 @@ impl Writer {
     ) -> (usize, Result<(), StowError>) {
         let mut written = 0;
         while written < bytes.len() {
-            let rest = &bytes[written..];
+            let (rest, from) = (&bytes[written..], offset + written as u64);
             let mut copies = std::mem::take(&mut self.copies);
             let taken = self
-                .segment_for(stamp, rest.len())
-                .map(|it| it.write(rest, offset + written as u64, stamp.sequence, &mut copies));
+                .segment_for(stamp, from..offset + bytes.len() as u64)
+                .map(|it| it.write(rest, from, stamp.sequence, &mut copies));
             self.copies = copies;
             let taken = match taken {
                 Ok(taken) => taken,
@@ -303,14 +303,18 @@ impl Writer {
         self.reader.as_ref().ok_or(Errno::IO).attempt("read", self.container.path())
     }
 
-    /// Returns the segment that the next record goes to.
-    fn segment_for(&mut self, stamp: Stamp, length: usize) -> Result<&mut OpenSegment, StowError> {
+    /// Returns the segment that the next record goes to, which is of this part of the file.
+    fn segment_for(
+        &mut self,
+        stamp: Stamp,
+        next: Range<u64>,
+    ) -> Result<&mut OpenSegment, StowError> {
         if self.segment.as_ref().is_some_and(|it| it.seat() != stamp.seat) {
             self.end_segment();
         }
         if self.segment.is_none() {
             self.reclaim_if_due();
-            self.segment = Some(self.begin_segment(stamp, length)?);
+            self.segment = Some(self.begin_segment(stamp, next)?);
         }
         let segment = self.segment.as_mut().ok_or(Errno::IO);
         segment.attempt("write to", self.container.path())

@@ -1,11 +1,13 @@
 //! Where a writer begins its next segment.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use super::Writer;
 use super::refusals::require_there;
+use crate::alignment::alignment;
 use crate::error::Attempt;
 use crate::header::{SEGMENT_BYTES_MAX, SegmentHeader};
 use crate::log_pool::LogPool;
@@ -23,18 +25,18 @@ const SEGMENT_BYTES_LAST: u32 = 4 << 20;
 const SEGMENT_BYTES_LEAST: u32 = 16 << 10;
 
 impl Writer {
-    /// Begins a segment: where the router says, or on the first target that takes one.
+    /// Begins a segment for this part of the file: where the router says, or on the first target that takes one.
     ///
     /// # Errors
     /// If none does.
     pub(super) fn begin_segment(
         &mut self,
         stamp: Stamp,
-        length: usize,
+        next: Range<u64>,
     ) -> Result<OpenSegment, StowError> {
         self.make_room_for_nodes();
-        let wished = u32::try_from(length).unwrap_or(u32::MAX / 2);
-        if let Some(segment) = self.begin_routed(stamp, wished) {
+        let wished = u32::try_from(next.end - next.start).unwrap_or(u32::MAX / 2);
+        if let Some(segment) = self.begin_routed(stamp, &next) {
             return Ok(segment);
         }
         let size = SEGMENT_BYTES_FIRST << self.begun.min(8);
@@ -42,14 +44,14 @@ impl Writer {
         for place in self.placement.order(self.number, self.begun, self.used) {
             let index = self.reach.order()[place];
             if self.reaches(place)
-                && let Some(segment) = self.try_on(index, stamp, size)
+                && let Some(segment) = self.try_on(index, (stamp, &next), size)
             {
                 return Ok(segment);
             }
         }
         // None of them takes it: then any that does.
         for place in 0..self.lanes.len() {
-            if let Some(segment) = self.try_on(self.reach.order()[place], stamp, size) {
+            if let Some(segment) = self.try_on(self.reach.order()[place], (stamp, &next), size) {
                 return Ok(segment);
             }
         }
@@ -57,24 +59,24 @@ impl Writer {
     }
 
     /// Begins a segment where the router says; nothing if there is none, or it knows no target that takes one.
-    fn begin_routed(&mut self, stamp: Stamp, wished: u32) -> Option<OpenSegment> {
+    fn begin_routed(&mut self, stamp: Stamp, next: &Range<u64>) -> Option<OpenSegment> {
         // Each target may refuse once.
         for _ in 0..=self.lanes.len() {
             let Placement::Routed(router) = &mut self.placement else { return None };
             let begun = Begun::now();
-            let Berth { lane, length } = router.place(u64::from(wished))?;
+            let Berth { lane, length } = router.place(next.end - next.start)?;
             if let (Some(begun), Some(lane)) = (begun, self.lanes.get(lane)) {
                 let (deed, path) = (Deed::Wait, lane.target.path.as_path());
                 begun.end(&Done { deed, path, position: 0, length: 0, moved: Ok(0) });
             }
-            // What it says of the segment it says of the bytes in it.
-            let size = length.saturating_add(PAGE_BYTES as u32).min(SEGMENT_BYTES_MAX);
+            // What it says of the segment it says of the bytes in it, which begin behind its page and what is left free.
+            let size = length.saturating_add(alignment(length, next)).min(SEGMENT_BYTES_MAX);
             let place = self.place_of(lane);
             if place.is_some_and(|place| !self.reaches(place)) {
                 // It has just been told so.
                 continue;
             }
-            let segment = place.and_then(|_| self.try_on(lane, stamp, size));
+            let segment = place.and_then(|_| self.try_on(lane, (stamp, next), size));
             let Placement::Routed(router) = &mut self.placement else { return None };
             if let Some(segment) = segment {
                 router.begin(segment.log(), segment.payload_position());
@@ -87,11 +89,16 @@ impl Writer {
     }
 
     /// Begins a segment on a target, unless that refuses or has refused.
-    fn try_on(&mut self, index: usize, stamp: Stamp, size: u32) -> Option<OpenSegment> {
+    fn try_on(
+        &mut self,
+        index: usize,
+        first: (Stamp, &Range<u64>),
+        size: u32,
+    ) -> Option<OpenSegment> {
         if self.lanes[index].refusal.is_some() {
             return None;
         }
-        match self.begin_on(index, stamp, size) {
+        match self.begin_on(index, first, size) {
             Ok(segment) => {
                 self.begun += 1;
                 self.lane = index;
@@ -110,7 +117,7 @@ impl Writer {
     fn begin_on(
         &mut self,
         index: usize,
-        stamp: Stamp,
+        (stamp, next): (Stamp, &Range<u64>),
         size: u32,
     ) -> Result<OpenSegment, StowError> {
         let to = match &self.lanes[index].log {
@@ -137,7 +144,7 @@ impl Writer {
             node: self.container.node(),
         };
         let header = to.log.append_segment(header, SEGMENT_BYTES_LEAST);
-        let segment = header.and_then(|header| OpenSegment::begin(to.clone(), header));
+        let segment = header.and_then(|header| OpenSegment::begin(to.clone(), header, next));
         segment.attempt("begin a segment in", to.log.path())
     }
 }

@@ -91,7 +91,7 @@ impl Writer {
         note: impl Fn(&mut OpenSegment, u64) -> Result<bool, Errno>,
     ) -> Result<(), StowError> {
         loop {
-            match note(self.segment_for(stamp, 0)?, stamp.sequence) {
+            match note(self.segment_for(stamp, 0..0)?, stamp.sequence) {
                 Ok(true) => {
                     self.published += 1;
                     return Ok(());
