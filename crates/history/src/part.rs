@@ -113,6 +113,7 @@ impl<'a> PartWriter<'a> {
         self.draft.publish().map_err(failed)
     }
 
+    /// Writes the groups that have rows. Where rows have filled all groups exactly, none has any at the end.
     fn write_groups(&mut self) -> Result<(), HistoryError> {
         let groups: Vec<&GroupRows> = self.groups.iter().filter(|it| it.len() > 0).collect();
         let series = self.series;
@@ -131,5 +132,47 @@ impl<'a> PartWriter<'a> {
         self.groups.iter_mut().for_each(GroupRows::clear);
         self.filled = 0;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part_file::PartFile;
+    use crate::{Component, ComponentKind, Measure};
+
+    /// Writes so many rows, held by one group or by as many as there are processors, and returns how many come back.
+    fn rows_of_file(rows: usize, with_all_processors: bool) -> usize {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        let component = Component::new(ComponentKind::Ost, "OST0000");
+        let server = "oss1".to_string();
+        let series = [Series { measure: Measure::ReadBytes, bin: 0, component, server }];
+        let mut part = PartWriter::create(&directory, "part-0-0.parquet", &series).unwrap();
+        if with_all_processors {
+            part = part.with_all_processors();
+        }
+        let ends: Vec<u64> = (1..=rows as u64).map(|it| it * 10).collect();
+        part.rows(0, &ends, 10, &ends).unwrap();
+        part.finish().unwrap();
+        let mut file = PartFile::open(&directory, "part-0-0.parquet").unwrap();
+        let mut found = 0;
+        let read = file.read(&[true], 0, u64::MAX, |run| {
+            assert_eq!((run.ends, run.values), (&ends[found..][..run.ends.len()], run.ends));
+            found += run.ends.len();
+            Ok(true)
+        });
+        read.unwrap();
+        found
+    }
+
+    /// The symptom: `import` and sealing panicked where nothing was left for the last group.
+    #[test]
+    fn rows_that_fill_groups_exactly_are_written() {
+        for rows in [0, ROWS_PER_GROUP, 2 * ROWS_PER_GROUP, 4 * ROWS_PER_GROUP] {
+            assert_eq!(rows_of_file(rows, false), rows);
+            assert_eq!(rows_of_file(rows, true), rows);
+        }
+        assert_eq!(rows_of_file(ROWS_PER_GROUP + 1, true), ROWS_PER_GROUP + 1);
     }
 }

@@ -87,6 +87,21 @@ fn samples_of_any_order_come_back_and_importing_twice_changes_nothing() {
     assert_eq!(files(&small), before);
 }
 
+/// The symptom: more samples of a day than are held at a time, or just as many as row groups have, were a panic.
+#[test]
+fn samples_that_fill_row_groups_exactly_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = 4 << 17;
+    let sample = |it: u64| Row { series: 0, end: START + it * 10, length: 10, value: it };
+    let samples: Vec<(Series, Row)> =
+        (0..rows).map(|it| (series(0, Measure::ReadBytes), sample(it))).collect();
+    for held in [1 << 17, 1 << 20] {
+        let path = folder.path().join(held.to_string());
+        assert_eq!(import_holding(&path, "it", &samples, held).samples, rows);
+        assert_eq!(read(&path).len() as u64, rows);
+    }
+}
+
 #[test]
 fn whole_days_in_order_give_the_same_files() {
     let folder = tempfile::tempdir().unwrap();

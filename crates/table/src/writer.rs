@@ -61,7 +61,7 @@ impl<W: Write + Send> TableWriter<W> {
         self.write_groups(1, |_, _| false, |_, column, sink| fill(column, sink))
     }
 
-    /// Writes several row groups, whose columns are filled at the same time: `fill` gets the number of the group, too. All of them are in memory at once.
+    /// Writes several row groups, or none, whose columns are filled at the same time: `fill` gets the number of the group, too. All of them are in memory at once.
     /// A column that `is_same`, by numbers of group and column, has the very values that it had in the group before (also if that was written by another call), and is not filled.
     ///
     /// # Errors
@@ -72,6 +72,9 @@ impl<W: Write + Send> TableWriter<W> {
         is_same: impl Fn(usize, usize) -> bool + Sync,
         fill: impl Fn(usize, usize, &mut ColumnSink<'_>) -> io::Result<()> + Sync,
     ) -> io::Result<()> {
+        if groups == 0 {
+            return Ok(());
+        }
         let mut encoded = self.encode_all(groups, &is_same, &fill)?.into_iter();
         let columns = self.file.schema_descr().num_columns();
         for _ in 0..groups {
@@ -121,7 +124,7 @@ impl<W: Write + Send> TableWriter<W> {
             loop {
                 // The same column of all groups, then the next one: equal work at the same time.
                 let next = next.fetch_add(1, Ordering::Relaxed);
-                let (index, group) = (next / groups.max(1), next % groups.max(1));
+                let (index, group) = (next / groups, next % groups);
                 let Some(column) = columns.get(index) else { return done };
                 let place = group * columns.len() + index;
                 let encoded = match is_same(group, index) {
