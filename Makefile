@@ -119,6 +119,7 @@ deny: needs
 generate:
 	$(CARGO) xtask generate
 
+# Whatever the umask is: what is installed nobody else may write to.
 install: build install-c
 	install -D -m 755 $(PLIMSOLL) $(DESTDIR)$(PREFIX)/bin/plimsoll
 	install -D -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/plimsoll/libplimsoll.so
@@ -126,9 +127,9 @@ install: build install-c
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(PLIMSOLL) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/plimsoll
-	$(PLIMSOLL) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_plimsoll
-	$(PLIMSOLL) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
+	umask 022; $(PLIMSOLL) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/plimsoll
+	umask 022; $(PLIMSOLL) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_plimsoll
+	umask 022; $(PLIMSOLL) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 	@echo 'make install: plimsoll is in $(DESTDIR)$(PREFIX)/bin'
 
 # For programs in C that write containers, alone: needs nothing else of this tree.
@@ -139,6 +140,6 @@ install-c: needs
 	ln -sf libplimsoll_stow.so.1 $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so
 	install -m 644 target/release/libplimsoll_stow_c.a $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.a
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$($(CARGO) pkgid --package plimsoll-stow-c | sed 's/.*[#@]//')|" \
+	umask 022; sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$($(CARGO) pkgid --package plimsoll-stow-c | sed 's/.*[#@]//')|" \
 	    include/plimsoll_stow.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/plimsoll_stow.pc
 	@echo 'make install-c: pkg-config --cflags --libs plimsoll_stow'

@@ -63,6 +63,7 @@ pub use mount::{VIEW, enter_no_view, mount_of, require_served_by_none_else};
 pub use nameless::is_without_nameless;
 pub use on_targets::{NoWorkingDirectory, WorkingDirectories};
 pub use one_node::{is_kind_of_one_node, is_of_one_node};
+pub use own_file::keep_writers_out;
 pub use readers::Readers;
 pub use refusal::Refusal;
 pub use regular_file::{open_by_own_links, open_to_read, require_stored};

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use plimsoll_trace::VIEW;
 use plimsoll_trace::{MountLine, user_outside};
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat, openat2, statx};
 use rustix::io::Errno;
 
 use crate::directory::{HELD, checked};
@@ -125,6 +125,27 @@ impl Directory {
                 }
             }
             Err(errno) => Err(self.no_child(name, errno)),
+        }
+    }
+
+    /// Returns the directory that this one is in, if nothing is mounted over that: another user may serve what is (FUSE), and never answer.
+    ///
+    /// # Errors
+    /// If it cannot be held, or if something is mounted there ([`Refusal::Mounted`]).
+    pub fn above_not_mounted(&self) -> io::Result<Self> {
+        let path = || self.path().join("..");
+        let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        match openat2(self, c"..", HELD, Mode::empty(), resolve) {
+            Ok(descriptor) => Ok(Self::opened(descriptor, path())),
+            Err(Errno::XDEV) => Err(Refusal::Mounted.into()),
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let above = openat(self, c"..", HELD, Mode::empty())?;
+                match mount_of(&above) == self.mount {
+                    true => Ok(Self::opened(above, path())),
+                    false => Err(Refusal::Mounted.into()),
+                }
+            }
+            Err(errno) => Err(errno.into()),
         }
     }
 

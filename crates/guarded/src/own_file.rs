@@ -5,19 +5,22 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags, fstat, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, StatxFlags, fchmod, fstat, statx};
 use rustix::io::Errno;
 
 use crate::directory::checked;
-use crate::{Directory, Refusal, is_of_one_node};
+use crate::{Directory, Refusal, acting_user, is_of_one_node};
 
 /// Some network file systems give a file that is renamed both names for a moment (GlusterFS), so that who finds two looks again.
 const LOOKS_MAX: u32 = 50;
 const LOOK_AGAIN: Duration = Duration::from_millis(4);
 
+const OTHERS_WRITE: u32 = 0o022;
+
 impl Directory {
     /// Opens a regular file that is there, as [`Directory::open_file`] does, if it is this user's and has no
-    /// other name: where others may write, they can plant files of theirs, and names of ours.
+    /// other name: where others may write, they can plant files of theirs, and names of ours. Nobody else may write to it from
+    /// then on: it may have come with such rights, as from an archive.
     ///
     /// # Errors
     /// If it is not.
@@ -50,8 +53,17 @@ impl Directory {
         let file = self.open_file(checked(name)?, flags)?;
         let facts = fstat(&file)?;
         self.require_owner(&facts)?;
+        keep_writers_out(&file, &facts);
         #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
         Ok((file, u64::from(facts.st_nlink)))
+    }
+}
+
+/// Takes the right to write to a file of this user's from all others: it may have come with it, as from an archive, while what it is a part of says that it is private.
+pub fn keep_writers_out(file: &File, facts: &Stat) {
+    if facts.st_mode & OTHERS_WRITE != 0 && facts.st_uid == acting_user() {
+        // Some file systems have no permissions.
+        let _ = fchmod(file, Mode::from_raw_mode(facts.st_mode & 0o7777 & !OTHERS_WRITE));
     }
 }
 

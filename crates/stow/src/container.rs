@@ -12,7 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use plimsoll_guarded::{Directory, Readers, Refusal, SMALL_BYTES_MAX, acting_user, read_at_most};
+use plimsoll_guarded::{
+    Directory, Readers, Refusal, SMALL_BYTES_MAX, acting_user, keep_writers_out, read_at_most,
+};
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
@@ -322,8 +324,10 @@ impl Container {
 /// Opens a file of a container, if it belongs to the container's owner.
 fn open_part(directory: &Directory, name: &str, owner: u32) -> io::Result<File> {
     let file = directory.open_file(name, OFlags::RDONLY)?;
-    match fstat(&file)?.st_uid {
+    let facts = fstat(&file)?;
+    match facts.st_uid {
         found if found == owner => {
+            keep_writers_out(&file, &facts);
             fresh::renew(&file)?;
             Ok(file)
         }

@@ -10,11 +10,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use plimsoll_guarded::{Directory, Refusal, SMALL_BYTES_MAX, read_at_most};
-use rustix::fs::{Mode, OFlags, fchmod, fstat, fsync, openat};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags, fchmod, fstat};
 
 use crate::container::{MANIFEST, split};
 use crate::error::Attempt;
@@ -97,12 +97,16 @@ impl Container {
 }
 
 /// Makes the name of a directory durable.
-pub(crate) fn sync_above(directory: &Directory) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match openat(directory, c"..", flags, Mode::empty()) {
-        // It may be entered and not read. Programs that must know of the name sync the directory themselves, as with a plain file.
-        Err(Errno::ACCESS) => Ok(()),
-        above => fsync(above?),
+pub(crate) fn sync_above(directory: &Directory) -> io::Result<()> {
+    match directory.above_not_mounted() {
+        Ok(above) => match above.sync() {
+            // It may be entered and not read. Programs that must know of the name sync the directory themselves, as with a plain file.
+            Err(cause) if cause.kind() == ErrorKind::PermissionDenied => Ok(()),
+            synced => synced,
+        },
+        // Whoever serves what is mounted over it may never answer.
+        Err(cause) if Refusal::of(&cause) == Some(Refusal::Mounted) => directory.sync_file_system(),
+        Err(cause) => Err(cause),
     }
 }
 

@@ -13,12 +13,12 @@ use plimsoll_guarded::{
     Directory, Refusal, SMALL_BYTES_MAX, Untrusted, acting_user, open_trusted, random_hex,
     read_at_most,
 };
-use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstatfs, makedev, statx};
+use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstat, fstatfs, makedev, statx};
 
 use crate::fresh;
 use crate::log_place::{LogPlace, NOTE};
 use crate::marker::{MARKER, id_of};
-use crate::rights::PRIVATE_FILE;
+use crate::rights::{OTHERS_WRITE, PRIVATE_FILE};
 use crate::{Container, Id};
 
 const FIRST_LINE: &str = "plimsoll home 1";
@@ -84,10 +84,10 @@ impl Looks {
 }
 
 impl Above {
-    /// Looks at what is at this path from a directory; `None` if that is not told.
-    fn of(directory: &Directory, path: &str) -> Option<Self> {
+    /// Looks at a directory; `None` if that is not told.
+    fn of(directory: &Directory) -> Option<Self> {
         let mask = StatxFlags::BTIME | StatxFlags::INO;
-        let told = statx(directory, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
+        let told = statx(directory, "", AtFlags::EMPTY_PATH, mask).ok()?;
         Some(Above { inode: told.stx_ino, born: born_of(&told) })
     }
 
@@ -143,6 +143,10 @@ impl Home {
 
     fn beside_now(logs: &Directory) -> Option<Self> {
         let file = logs.open_file(NOTE, OFlags::RDONLY).ok()?;
+        // It may be anybody's words.
+        if fstat(&file).ok()?.st_mode & OTHERS_WRITE != 0 {
+            return None;
+        }
         fresh::renew(&file).ok()?;
         let bytes = read_at_most(SMALL_BYTES_MAX, file).ok()??;
         String::from_utf8(bytes).ok().and_then(|text| Home::parse(&text))
@@ -152,7 +156,8 @@ impl Home {
         let Made { inode, born, .. } = Made::of(container.directory())?;
         let path = std::fs::read_link(container.directory().path_by_descriptor())?;
         let is_plain = |it: &Path| it.to_str().is_some_and(|it| !it.contains(char::is_control));
-        let above = Above::of(container.directory(), "..");
+        let above = container.directory().above_not_mounted();
+        let above = above.ok().and_then(|above| Above::of(&above));
         Ok(Home { path: Some(path).filter(|it| is_plain(it)), inode, born, above })
     }
 
@@ -311,7 +316,7 @@ impl Near {
             return Err(io::ErrorKind::NotFound.into());
         }
         let parent = trusted.directory;
-        let mut near = Near { found: Vec::new(), above: Above::of(&parent, "."), unseen: None };
+        let mut near = Near { found: Vec::new(), above: Above::of(&parent), unseen: None };
         for name in parent.names()? {
             match FoundHome::of(&parent, above.join(&name), path, id) {
                 Ok(found) => near.found.extend(found),

@@ -134,6 +134,7 @@ pub use read_log::LogUse;
 pub use reader::{Reader, Stretch};
 pub use removal::Alone;
 pub use replacement::FLAT;
+pub use rights::keep_out;
 pub use small::{SmallWriter, Stored, discard_small, size_in, told_by};
 pub use standing::{inherit, is_read_from_its_own, is_surely_original, renew, standing_of};
 pub use states::{LastStamps, StateCopy, States};

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 pub(crate) use comparing::RecordWindow;
-use plimsoll_guarded::{Directory, Readers, Refusal};
+use plimsoll_guarded::{Directory, Readers, Refusal, keep_writers_out};
 use rustix::fs::{
     FallocateFlags, FlockOperation, OFlags, SeekFrom, fallocate, flock, fstat, fstatfs,
 };
@@ -115,6 +115,7 @@ impl Log {
         if facts.st_uid != owner {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
+        keep_writers_out(&file, &facts);
         let mut log = Log::of(file, directory, &name, LogHeader { container, log: number });
         if flags.contains(OFlags::RDWR) {
             log.named = log.name_by_descriptor();

@@ -10,6 +10,7 @@ use crate::home;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
+use crate::rights::keep_private_file;
 use crate::segment::MarkedLog;
 use crate::state::SharedState;
 use crate::{Container, StowError};
@@ -44,6 +45,7 @@ impl LogPool<'_> {
         if let Some(listed) = of_target.get(wanted) {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;
+            keep_private_file(&log, directory).attempt("open", &name)?;
             let mark = self.state.mark(listed.number).attempt("open", name)?;
             // Whoever listed it may have been killed before this; those who look for news look at so many.
             self.state.note_logs(u64::from(listed.number) + 1);

@@ -6,13 +6,11 @@ use crate::error::Attempt;
 use crate::home::{Home, Looks};
 use crate::log_places::{HeldPlace, LogPlaces, Use, sort_by_place};
 use crate::noted::{Nears, Standing, standing};
+use crate::rights::OTHERS_WRITE;
 use crate::{Container, ListedLog, StowError};
 
 /// Most different notes that are kept. Those of a container are the same but where some of its targets could not be reached.
 const NOTES_MAX: usize = 64;
-
-/// Rights of a group, or of a list of users, and of all.
-const OTHERS_WRITE: u32 = 0o022;
 
 /// What is noted beside the logs of a container.
 pub(crate) struct Notes {

@@ -7,7 +7,7 @@ use std::io;
 use plimsoll_guarded::{Directory, random_hex};
 use rustix::fs::{
     Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, XattrFlags, fchmod, fchown,
-    fgetxattr, flistxattr, fsetxattr, fstat, futimens, renameat_with,
+    fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, futimens, renameat_with,
 };
 use rustix::io::Errno;
 
@@ -102,6 +102,9 @@ impl Container {
 /// Longest list of attributes, and longest attribute (linux/limits.h).
 const ATTRIBUTE_BYTES: usize = 64 << 10;
 
+/// Where Linux keeps a list of who may do what with a file (acl(5)).
+const ACL: &str = "system.posix_acl_access";
+
 fn dress(file: &File, anchor: &File) -> Result<(), Errno> {
     let facts = fstat(anchor)?;
     if fstat(file)?.st_uid != facts.st_uid {
@@ -128,6 +131,11 @@ fn dress(file: &File, anchor: &File) -> Result<(), Errno> {
 }
 
 fn give_attributes(file: &File, anchor: &File) -> Result<(), Errno> {
+    // What the directory that it was made in gives to all, the anchor was given as well, and may have lost since.
+    match fremovexattr(file, ACL) {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        Err(errno) => return Err(errno),
+    }
     let (mut names, mut value) = (vec![0; ATTRIBUTE_BYTES], vec![0; ATTRIBUTE_BYTES]);
     let length = match flistxattr(anchor, &mut names[..]) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
@@ -177,5 +185,44 @@ fn exchange(parent: &Directory, one: &OsStr, other: &OsStr) -> io::Result<()> {
             renamed.and_then(|()| parent.rename(&between, one))
         }
         exchanged => Ok(exchanged?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The attack: a directory gives everything that is made in it a list by which another user may do anything. The owner has taken it from the file.
+    #[test]
+    fn a_list_that_was_taken_from_the_file_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = |entries: &[(u16, u16, u32)]| {
+            let mut list = 2u32.to_le_bytes().to_vec();
+            for (tag, rights, who) in entries {
+                list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()));
+                list.extend(who.to_le_bytes());
+            }
+            list
+        };
+        // The owner, user 4321, the group, the mask and others (acl(5), posix_acl_xattr.h).
+        let nobody = u32::MAX;
+        let all = [(1, 7, nobody), (2, 7, 4321), (4, 0, nobody), (16, 7, nobody), (32, 0, nobody)];
+        let (list, flags) = (listed(&all), XattrFlags::empty());
+        let given = rustix::fs::setxattr(folder.path(), "system.posix_acl_default", &list, flags);
+        if let Err(cause) = given {
+            println!("SKIPPED: no access control lists here: {cause}");
+            return;
+        }
+        let made = |name: &str| File::create(folder.path().join(name)).unwrap();
+        let (anchor, flat) = (made("anchor"), made("flat"));
+        let has_list = |file: &File| fgetxattr(file, ACL, &mut [0; 4096][..]).is_ok();
+        assert!(has_list(&anchor) && has_list(&flat));
+        dress(&flat, &anchor).unwrap();
+        assert!(has_list(&flat), "it is the anchor's");
+        fremovexattr(&anchor, ACL).unwrap();
+        fchmod(&anchor, Mode::from_raw_mode(0o770)).unwrap();
+        dress(&flat, &anchor).unwrap();
+        assert!(!has_list(&flat));
+        assert_eq!(fstat(&flat).unwrap().st_mode & 0o777, 0o770);
     }
 }

@@ -28,6 +28,7 @@ use crate::error::Attempt;
 use crate::index_write::write_when_last;
 use crate::pieces::Stamp;
 use crate::promotion::Promotion;
+use crate::rights::keep_private;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::SharedState;
 use crate::{Container, Placement, Reach, Reader, StowError, Tally};
@@ -105,6 +106,7 @@ impl Writer {
 
     /// Opens one whose bytes are in its logs.
     pub(crate) fn join(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
+        keep_private(container.directory()).attempt("write to", container.path())?;
         let state = container.join()?;
         crate::standing::require_original(&container)?;
         let targets = container.targets()?;

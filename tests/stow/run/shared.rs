@@ -143,6 +143,16 @@ fn what_another_user_serves_is_listed_and_not_asked() {
 /// error, instead of waiting for the attacker.
 #[test]
 fn what_another_user_mounts_above_an_open_file_is_not_asked() {
+    mounted_over("team");
+}
+
+/// The attack: the very directory that the file is in. Its name is made durable, and noted beside new logs.
+#[test]
+fn what_another_user_mounts_over_the_directory_of_an_open_file_is_not_asked() {
+    mounted_over("team/deep");
+}
+
+fn mounted_over(directory: &str) {
     let Some(stowed) = shared() else { return };
     stowed.shell("mkdir team team/deep");
     let script = "
@@ -152,6 +162,9 @@ os.write(fd, b'before ')
 print('ready', flush=True)
 sys.stdin.readline()
 os.write(fd, b'after')
+os.fsync(fd)
+os.pwrite(fd, b'large', 200000)
+os.fsync(fd)
 if os.fork() == 0:
     try: print('written', os.write(fd, b'astray'), flush=True)
     except OSError as error: print(os.strerror(error.errno), flush=True)
@@ -167,13 +180,16 @@ os.wait()";
         told
     };
     assert_eq!(line(), "ready\n");
-    let served = Served::on(&stowed.at("team"));
+    let served = Served::on(&stowed.at(directory));
     drop(process.stdin.take());
     let (told, asked) = (line(), served.map(|it| it.asked_by(process.id().cast_signed())));
     assert!(process.wait().unwrap().success());
     if let Some(asked) = asked {
         assert_eq!((told.as_str(), asked), ("Input/output error\n", vec![]));
-        assert_eq!(stowed.cat("team/deep/x"), b"before after");
+        let mut expected = b"before after".to_vec();
+        expected.resize(200_000, 0);
+        expected.extend(b"large");
+        assert_eq!(stowed.cat("team/deep/x"), expected);
         assert_eq!(fs::metadata(stowed.at("team/deep/x/anchor")).unwrap().len(), 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Stowed;
@@ -37,4 +38,44 @@ for name in sorted(os.listdir('.')):
         facts.permissions().mode() & 0o777
     };
     assert_eq!((published("copy-of-private"), published("public")), (0o700, 0o644));
+}
+
+/// The attack: an archive has containers whose files claim to be private, while everybody may look into them and write to their parts. Their owner trusts them with a secret.
+#[test]
+fn who_may_not_read_a_file_may_not_look_into_its_container() {
+    let stowed = Stowed::new();
+    stowed.shell("umask 022; for it in small private lent narrowed held; do echo it > $it; done");
+    stowed.shell("head -c 300000 /dev/zero > big; chmod 600 small private big");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let open = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let open_all = |directory: &Path| {
+        open(directory, 0o755);
+        for part in fs::read_dir(directory).unwrap() {
+            let part = part.unwrap().path();
+            if !part.ends_with("anchor") && !part.ends_with("container") {
+                open(&part, 0o666);
+            }
+        }
+    };
+    let names = ["small", "big", "lent", "narrowed", "held"];
+    names.iter().for_each(|it| open_all(&stowed.at(it)));
+    let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
+    let directories: Vec<PathBuf> = stowed.storage.targets.iter().flat_map(inside).collect();
+    directories.iter().for_each(|it| open_all(it));
+    stowed.shell("for it in small big lent; do echo secret >> $it; done; chmod 600 narrowed");
+    stowed.python("import os; os.fchmod(os.open('held', os.O_RDONLY), 0o600)");
+    let modes = names.map(|it| mode(&stowed.at(it)));
+    assert_eq!(modes, [0o700, 0o700, 0o755, 0o700, 0o700]);
+    let marker = |name: &str| mode(&stowed.at(name).join("plimsoll-container"));
+    assert_eq!(["small", "lent"].map(marker), [0o600, 0o644]);
+    let logs: Vec<PathBuf> = directories.iter().flat_map(inside).collect();
+    let has_secret = |it: &&PathBuf| fs::read(it).unwrap().windows(6).any(|it| it == b"secret");
+    let with_secret: Vec<&PathBuf> = logs.iter().filter(has_secret).collect();
+    assert_eq!(with_secret.iter().map(|it| mode(it)).collect::<Vec<_>>(), [0o600]);
+    // What says whose the logs are may be anybody's words.
+    open(&with_secret[0].with_file_name("container"), 0o666);
+    let refused = stowed.run(&["bash", "-c", "echo more >> big"]);
+    assert!(refused.stderr.contains("Read-only file system"), "{}", refused.stderr);
 }

@@ -94,7 +94,8 @@ impl Backend for Stow {
             Request::Seek { offset, whence: libc::SEEK_SET | libc::SEEK_CUR } if offset >= 0 => {
                 None
             }
-            Request::ChangeMode { .. } | Request::FileSystem(_) | Request::Attribute(_) => None,
+            Request::ChangeMode { mode } => serving(|_| status::change_mode_of(fd, mode)),
+            Request::FileSystem(_) | Request::Attribute(_) => None,
             _ => serving(|serving| on_own(serving, fd, request)),
         }
     }

@@ -26,7 +26,7 @@ use super::head::{Head, RECORDS_FROM};
 use crate::error::Attempt;
 use crate::lock::{self, Hold, SMALL_LOCK, WAIT_MAX};
 use crate::marker::{self, MARKER};
-use crate::rights::PRIVATE_FILE;
+use crate::rights::{PRIVATE_FILE, keep_private, keep_private_file};
 use crate::{Container, StowError};
 
 /// Bytes that are locked.
@@ -90,7 +90,12 @@ impl Held {
                         return Ok(None);
                     }
                 }
-                opened => return opened.map(|it| Some(Held::of(it))),
+                opened => {
+                    let marker = opened?;
+                    keep_private(directory)?;
+                    keep_private_file(&marker, directory)?;
+                    return Ok(Some(Held::of(marker)));
+                }
             }
         }
     }

@@ -110,7 +110,7 @@ impl SmallWriter {
             if head.durable == 0 || !head.is_of(&made) {
                 fsync(marker)?;
                 container.directory().sync().map_err(|it| errno_of(&it))?;
-                sync_above(container.directory())?;
+                sync_above(container.directory()).map_err(|it| errno_of(&it))?;
             } else {
                 fdatasync(marker)?;
             }

@@ -16,7 +16,8 @@ use plimsoll_guarded::{Directory, acting_user, mount_of, require_served_by_none_
 use plimsoll_stow::{ANCHOR, Container, MARKER, told_by};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, chmodat, fstat, openat, openat2,
+    statat,
 };
 use rustix::io::Errno;
 
@@ -197,7 +198,7 @@ impl Parts {
         let facts = fstat(directory).map_err(number)?;
         let is_own = is_trusted(&facts);
         let is_safe = is_own && facts.st_mode & OTHERS_WRITE == 0;
-        let marker = part(MARKER)?;
+        let marker = part(MARKER)?.map(|it| if is_safe { closed(directory, it) } else { it });
         Ok(Parts { itself: Some(facts), anchor: Some(anchor), marker, is_own, is_safe })
     }
 
@@ -208,6 +209,18 @@ impl Parts {
         let marker = self.marker.filter(|it| is_regular(it) && it.st_uid == itself.st_uid)?;
         (self.is_safe && anchor.st_nlink == 1).then_some([itself, anchor, marker])
     }
+}
+
+/// Takes the right to write to a marker of this user's from others, who may have made it so in an archive: what is in it is the file.
+fn closed(directory: &OwnedFd, marker: Stat) -> Stat {
+    if !is_regular(&marker) || marker.st_mode & OTHERS_WRITE == 0 || marker.st_uid != acting_user()
+    {
+        return marker;
+    }
+    let mode = Mode::from_raw_mode(marker.st_mode & 0o7777 & !OTHERS_WRITE);
+    let changed = chmodat(directory, MARKER, mode, AtFlags::empty());
+    // Some file systems have no permissions.
+    changed.and_then(|()| statat(directory, MARKER, AtFlags::SYMLINK_NOFOLLOW)).unwrap_or(marker)
 }
 
 /// Opens the anchor of the container whose directory this is as a file of the program.

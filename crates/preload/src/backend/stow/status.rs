@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, is_gone, size_in};
+use plimsoll_stow::{ANCHOR, is_gone, keep_out, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::entry::{Entry, Used};
 use super::found::{Found, Sought};
 use super::held_file::HeldFile;
-use super::names::{NamedAt, is_directory};
+use super::names::{NamedAt, container_of, is_directory};
 use super::{Outcome, number, registry};
 use crate::backend::{Answer, AttributeRequest, Status};
 use crate::sys;
@@ -193,12 +193,24 @@ pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
     Some(accessat(found.directory(), ANCHOR, access, flags).map(|()| 0).map_err(number))
 }
 
-/// Changes the rights of the file.
+/// Changes the rights of the file, and keeps those out of its container to whom it is not readable any more.
 pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
+    if let Some(found) = at.container(follows(flags))
+        && let Err(errno) = keep_out(found.directory(), mode)
+    {
+        return Some(Err(number(errno)));
+    }
     on_held(at, flags, |file| match file.is_link() {
         true => Err(Errno::OPNOTSUPP),
         false => chmod(file.path().as_c_str(), Mode::from_raw_mode(mode)),
     })
+}
+
+/// Does the same by a descriptor of the file, which is the anchor's: that of the anchor the kernel changes.
+pub fn change_mode_of(fd: c_int, mode: u32) -> Answer {
+    // One that is removed nobody can look into.
+    let found = container_of(fd).ok().flatten()?;
+    keep_out(found.directory(), mode).err().map(|errno| Err(number(errno)))
 }
 
 /// Changes the owner of the file. That of the container stays, which only its owner can write to.
