@@ -9,11 +9,12 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::import_day::{DayRows, LastEnds};
+use crate::in_order::InOrder;
 use crate::merging::{Inputs, Resolution, merge};
 use crate::names::{IMPORTING, PartName, is_import_name};
 use crate::part::PartWriter;
 use crate::replacement::remove_tree_if_there;
-use crate::sealing::{day_directory, in_order};
+use crate::sealing::day_directory;
 use crate::{Day, HistoryError, Row, Series, Store, listing, opening};
 
 /// Rows that are held until they are sorted: 96 MiB.
@@ -42,6 +43,7 @@ pub struct Import {
     until: u64,
     /// By number, all of them known.
     series: Vec<Option<Series>>,
+    in_order: InOrder,
     numbers: HashMap<Series, u32>,
     /// Rows that are held, by day, and how many.
     held: BTreeMap<Day, Vec<Row>>,
@@ -93,6 +95,7 @@ impl Import {
             name: plain_name(name),
             until: u64::MAX,
             series: Vec::new(),
+            in_order: InOrder::default(),
             numbers: HashMap::new(),
             held: BTreeMap::new(),
             rows_held: 0,
@@ -209,7 +212,7 @@ impl Import {
         for day in days {
             let rows = self.held.remove(&day).unwrap_or_default();
             if !self.aside.contains_key(&day) {
-                let (series, rows) = in_order(&self.series, rows);
+                let (series, rows) = self.in_order.put(&self.series, rows);
                 self.day(day, &series, |into| rows.iter().try_for_each(|row| into.row(*row)))?;
                 continue;
             }
@@ -242,7 +245,7 @@ impl Import {
         }
         let folder = self.staged(day)?;
         let name = self.next_aside();
-        let (series, rows) = in_order(&self.series, rows);
+        let (series, rows) = self.in_order.put(&self.series, rows);
         let mut part = PartWriter::create(&folder, &name, &series)?;
         rows.iter().try_for_each(|row| part.row(*row))?;
         part.finish()?;

@@ -26,6 +26,7 @@ mod group_rows;
 mod import;
 mod import_day;
 mod import_known;
+mod in_order;
 mod keeper;
 mod latest_cover;
 mod listing;

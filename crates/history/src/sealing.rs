@@ -7,13 +7,13 @@ use plimsoll_guarded::{Directory, read_at_most};
 use rustix::fs::OFlags;
 
 use crate::cover::{Cover, is_covered};
+use crate::in_order::InOrder;
 use crate::log::NoLog;
 use crate::merging::{Resolution, merge};
 use crate::names::{self, PartName};
 use crate::part::PartWriter;
 use crate::part_file::PartFile;
 use crate::replacement::Replacement;
-use crate::series::sort_rows;
 use crate::{Day, HistoryError, Log, Row, Series, listing};
 
 /// A write-ahead file is replaced long before it has this size.
@@ -186,40 +186,17 @@ pub(crate) fn by_day(log: Log) -> Vec<(Day, Vec<Series>, Vec<Row>)> {
         && ends.all(|day| day == first)
     {
         // Nearly always, and then no row is copied.
-        let (series, rows) = in_order(&log.series, log.rows);
+        let (series, rows) = InOrder::default().put(&log.series, log.rows);
         return vec![(first, series, rows)];
     }
     let mut days: BTreeMap<Day, Vec<Row>> = BTreeMap::new();
     for row in &log.rows {
         days.entry(Day::ending_at(row.end)).or_default().push(*row);
     }
+    let mut in_order = InOrder::default();
     let days = days.into_iter().map(|(day, rows)| {
-        let (series, rows) = in_order(&log.series, rows);
+        let (series, rows) = in_order.put(&log.series, rows);
         (day, series, rows)
     });
     days.collect()
-}
-
-/// Returns the series that rows have, in their order, and the rows sorted, with the new numbers.
-pub(crate) fn in_order(all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
-    let mut used = vec![false; all.len()];
-    rows.iter().for_each(|row| used[row.series as usize] = true);
-    let used: Vec<(usize, &Series)> = all
-        .iter()
-        .enumerate()
-        .filter(|(number, _)| used[*number])
-        .filter_map(|(number, it)| Some((number, it.as_ref()?)))
-        .collect();
-    let mut series: Vec<&Series> = used.iter().map(|it| it.1).collect();
-    series.sort_unstable();
-    series.dedup();
-    // Only those that are used are looked for: a file may name many series, and many days with a row each.
-    let mut new_numbers = vec![0; all.len()];
-    for (number, it) in used {
-        new_numbers[number] = series.binary_search(&it).unwrap_or(0) as u32;
-    }
-    rows.iter_mut().for_each(|row| row.series = new_numbers[row.series as usize]);
-    let series: Vec<Series> = series.into_iter().cloned().collect();
-    sort_rows(&series, &mut rows);
-    (series, rows)
 }
