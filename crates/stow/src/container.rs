@@ -18,6 +18,7 @@ use plimsoll_guarded::{
 use rustix::fs::{OFlags, fstat};
 use rustix::io::Errno;
 
+pub use crate::anchor::ANCHOR;
 use crate::error::Attempt;
 use crate::first_sync::is_torn;
 use crate::fresh::{self, is_of_one_node};
@@ -33,8 +34,6 @@ use bounds::Bounds;
 use halves::halves_of;
 pub(crate) use node::{boot_id, node_of};
 
-/// The file whose rights and times are those of the container. It is always empty.
-pub const ANCHOR: &str = "anchor";
 /// The list of logs.
 pub const MANIFEST: &str = "manifest";
 

@@ -38,6 +38,7 @@
 
 mod alignment;
 mod allowance;
+mod anchor;
 mod aside;
 mod below;
 mod check;
@@ -103,6 +104,7 @@ mod watch;
 pub mod word;
 mod writer;
 
+pub use anchor::keep_out;
 pub use aside::aside_name;
 pub use below::Below;
 pub use check::{Problem, check, repair};
@@ -134,7 +136,6 @@ pub use read_log::LogUse;
 pub use reader::{Reader, Stretch};
 pub use removal::Alone;
 pub use replacement::FLAT;
-pub use rights::keep_out;
 pub use small::{SmallWriter, Stored, discard_small, size_in, told_by};
 pub use standing::{inherit, is_read_from_its_own, is_surely_original, renew, standing_of};
 pub use states::{LastStamps, StateCopy, States};

@@ -3,6 +3,7 @@
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::anchor::keep_private_file;
 use crate::container::{MANIFEST, Target};
 use crate::error::Attempt;
 use crate::fresh;
@@ -10,7 +11,6 @@ use crate::home;
 use crate::lock::{self, Hold, MANIFEST_LOCK};
 use crate::log_place::LogPlace;
 use crate::manifest::ListedLog;
-use crate::rights::keep_private_file;
 use crate::segment::MarkedLog;
 use crate::state::SharedState;
 use crate::{Container, StowError};

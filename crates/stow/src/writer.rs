@@ -22,13 +22,13 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::anchor::keep_private;
 use crate::container::{MANIFEST, Target};
 use crate::copies::{Copies, Copy};
 use crate::error::Attempt;
 use crate::index_write::write_when_last;
 use crate::pieces::Stamp;
 use crate::promotion::Promotion;
-use crate::rights::keep_private;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
 use crate::state::SharedState;
 use crate::{Container, Placement, Reach, Reader, StowError, Tally};

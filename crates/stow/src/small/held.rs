@@ -23,10 +23,11 @@ use rustix::io::{Errno, pread, pwrite};
 use super::MARKER_BYTES_MAX;
 use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
+use crate::anchor::{keep_private, keep_private_file};
 use crate::error::Attempt;
 use crate::lock::{self, Hold, SMALL_LOCK, WAIT_MAX};
 use crate::marker::{self, MARKER};
-use crate::rights::{PRIVATE_FILE, keep_private, keep_private_file};
+use crate::rights::PRIVATE_FILE;
 use crate::{Container, StowError};
 
 /// Bytes that are locked.
