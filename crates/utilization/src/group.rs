@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_history::{Component, Day, GAP_MILLIS};
 use plimsoll_stored::{Malformed, Reader, Stored, stored};
 
+use crate::day_windows::DayWindows;
 use crate::window::{WINDOW_MILLIS, Window};
 use crate::{Options, Summary};
 
@@ -49,25 +50,24 @@ impl Group {
     }
 
     /// Returns windows for a day, from the last ones of the day before on.
-    pub fn begin(&mut self) -> Vec<Window> {
-        let mut windows = vec![Window::default(); BACK_WINDOWS + DAY_WINDOWS];
-        if let Some((_, open)) = self.open.take() {
-            windows[..BACK_WINDOWS].copy_from_slice(&open);
-        }
-        windows
+    pub fn begin(&mut self) -> DayWindows {
+        let open = self.open.take().map_or_else(Vec::new, |(_, open)| open);
+        DayWindows::new(BACK_WINDOWS + DAY_WINDOWS, &open)
     }
 
     /// Takes back the windows of a day.
-    pub fn end(&mut self, day: Day, windows: &[Window], options: &Options) {
-        let (done, open) = windows.split_at(DAY_WINDOWS);
-        let (back, own) = done.split_at(BACK_WINDOWS);
+    pub fn end(&mut self, day: Day, windows: &DayWindows, options: &Options) {
+        let back = windows.copied(0..BACK_WINDOWS);
         if self.front.is_none() {
-            self.front = Some((day, back.to_vec()));
+            self.front = Some((day, back));
         } else {
-            self.add_back(day, back, options);
+            self.add_back(day, &back, options);
         }
-        self.summary.add_all(first_window(day), own, options);
-        self.open = Some((day, open.to_vec()));
+        let own = windows.made(BACK_WINDOWS..DAY_WINDOWS);
+        let before = first_window(day);
+        let numbered = own.map(|(place, it)| (before + (place - BACK_WINDOWS) as u64, it));
+        self.summary.add_all(numbered, options);
+        self.open = Some((day, windows.copied(DAY_WINDOWS..DAY_WINDOWS + BACK_WINDOWS)));
     }
 
     /// Adds windows of the day before a day.
@@ -76,7 +76,7 @@ impl Group {
         // Before the first day that there is, there are none.
         let missing = (BACK_WINDOWS as u64).saturating_sub(first) as usize;
         let first = first.saturating_sub(BACK_WINDOWS as u64);
-        self.summary.add_all(first, &back[missing..], options);
+        self.summary.add_all((first..).zip(&back[missing..]), options);
     }
 
     /// Closes the last day, unless samples of this one may reach it.
@@ -89,7 +89,13 @@ impl Group {
     fn close_last(&mut self, options: &Options) {
         let Some((day, open)) = self.open.take() else { return };
         let first = first_window(day) + (DAY_WINDOWS - BACK_WINDOWS) as u64;
-        self.summary.add_all(first, &open, options);
+        self.summary.add_all((first..).zip(&open), options);
+    }
+
+    /// Does the same, and returns whether samples of this day may reach the last one.
+    pub fn is_open_before(&mut self, day: Day, options: &Options) -> bool {
+        self.close_before(day, options);
+        self.open.is_some()
     }
 
     /// Closes what is open at both ends.

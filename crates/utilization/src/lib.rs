@@ -12,6 +12,7 @@
 //! Deliberately not here: what targets cost (`calibrate` measures it, the site file has it), and how this is shown.
 
 mod costs;
+mod day_windows;
 mod exact_sum;
 mod followed;
 mod group;

@@ -98,15 +98,19 @@ impl Summary {
         }
     }
 
-    /// Adds windows that follow each other, from a number on, and that nothing more comes to.
-    pub(crate) fn add_all(&mut self, first: u64, windows: &[Window], options: &Options) {
+    /// Adds windows that nothing more comes to, with their numbers and in their order.
+    pub(crate) fn add_all<'a>(
+        &mut self,
+        windows: impl Iterator<Item = (u64, &'a Window)>,
+        options: &Options,
+    ) {
         let bucket_of = |number: u64| {
             let start = number.saturating_mul(WINDOW_MILLIS);
             start - start % options.bucket_millis
         };
         // The bucket of the last window is at hand.
         let mut latest: Option<(u64, Bucket)> = None;
-        for (number, window) in (first..).zip(windows) {
+        for (number, window) in windows {
             if !window.is_known() {
                 self.partial_windows += u64::from(window.targets > 0);
                 continue;

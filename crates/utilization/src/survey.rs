@@ -8,11 +8,12 @@ use plimsoll_history::{
     spread,
 };
 
+use crate::day_windows::DayWindows;
 use crate::group::{BACK_WINDOWS, Group, first_window};
 use crate::window::{MEASURES, WINDOW_MILLIS, Window};
 use crate::{By, Options, Summary, SurveyPart, TargetCosts};
 
-/// Groups that are worked out at a time, by all threads together: about a megabyte each.
+/// Groups that are worked out at a time, by all threads together: about a megabyte each where samples are of all the day.
 const GROUPS_AT_A_TIME: usize = 64;
 
 /// More threads than this are not used: others use the machine, too.
@@ -62,12 +63,17 @@ pub fn survey_days(
     asked: &Asked<'_>,
 ) -> Result<SurveyPart, HistoryError> {
     let mut work = SurveyPart::default();
+    // Groups with windows that are open: those of the day before.
+    let mut open: BTreeSet<String> = BTreeSet::new();
     let is_wanted = |component: &Component| {
         component.kind.is_data_target() && component.job.is_empty() && (asked.is_wanted)(component)
     };
     let threads = std::thread::available_parallelism().map_or(1, |it| it.get()).min(THREADS_MOST);
     for day in days.iter().copied() {
-        work.groups.values_mut().for_each(|group| group.close_before(day, options));
+        open.retain(|name| {
+            let group = work.groups.get_mut(name);
+            group.is_some_and(|group| group.is_open_before(day, options))
+        });
         let mut opened = vec![store.day(day)?];
         let series = opened[0].series(&selection(options, &is_wanted));
         let plan = Plan::of(series, options, &mut |component| {
@@ -99,6 +105,7 @@ pub fn survey_days(
             outcome
         })?;
         work.end(done.into_inner().unwrap_or_else(PoisonError::into_inner));
+        open.extend(plan.groups.into_keys());
     }
     Ok(work)
 }
@@ -201,7 +208,7 @@ fn group_of(by: By, series: &Series) -> String {
 
 /// Some groups that are worked out at a time, with the windows of a day, from the last ones of the day before on.
 struct Pass {
-    groups: BTreeMap<String, (Group, Vec<Window>)>,
+    groups: BTreeMap<String, (Group, DayWindows)>,
     unplaced_bytes: u128,
 }
 
@@ -217,7 +224,7 @@ impl SurveyPart {
                     group.members.entry(member.clone()).or_default();
                 }
                 group.summary.targets = group.members.len();
-                ((*name).clone(), (group, Vec::new()))
+                ((*name).clone(), (group, DayWindows::default()))
             });
             passes.push(Pass { groups: groups.collect(), unplaced_bytes: 0 });
         }
@@ -282,7 +289,7 @@ impl Pass {
             spread(*end, *length, *value, WINDOW_MILLIS, |piece| {
                 let place = (piece.window + BACK_WINDOWS as u64).checked_sub(first);
                 let place = place.and_then(|it| usize::try_from(it).ok());
-                let Some(window) = place.and_then(|place| windows.get_mut(place)) else { return };
+                let Some(window) = place.and_then(|it| windows.get_mut(it)) else { return };
                 if is_clock {
                     window.covered = window.covered.saturating_add(piece.covered);
                     window.targets += u32::from(member.count(piece.window));

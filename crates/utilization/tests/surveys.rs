@@ -217,6 +217,35 @@ fn gaps_are_missing_and_midnight_is_no_gap() {
     assert!(found.unplaced_bytes > 170 * (10 << 20), "{}", found.unplaced_bytes);
 }
 
+/// What a target did before a midnight stays there, also where others go on for days before it comes back.
+#[test]
+fn a_target_that_is_away_for_days_has_its_windows_where_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut writer = Writer::open(&path, Settings::default()).unwrap();
+    for day in 0..4 {
+        let midnight = day * 86_400 + (Day::MILLIS - 3_600_000) / 1000;
+        // The first one is there before the first midnight and after the last one.
+        let name = if day == 0 { "OST0" } else { "OST1" };
+        for second in (midnight - 60..=midnight).step_by(5) {
+            writer.append(&[target(name, "oss1", second, 0, 10)]).unwrap();
+        }
+    }
+    let last = 4 * 86_400;
+    for second in (last..=last + 60).step_by(5) {
+        writer.append(&[target("OST0", "oss1", second, 0, 10)]).unwrap();
+    }
+    writer.seal().unwrap();
+    let found = of(&path, &Options { bucket_millis: Day::MILLIS, ..Options::default() });
+    let windows = |name: &str| -> Vec<(u64, u64)> {
+        let over_time = &group(&found, name).over_time;
+        over_time.iter().map(|(start, it)| (start / Day::MILLIS, it.windows)).collect()
+    };
+    let first = START / Day::MILLIS;
+    assert_eq!(windows("OST0"), [(first, 12), (first + 4, 12)]);
+    assert_eq!(windows("OST1"), [(first + 1, 12), (first + 2, 12), (first + 3, 12)]);
+}
+
 #[test]
 fn targets_without_operations_are_named_and_have_bandwidth_only() {
     let folder = tempfile::tempdir().unwrap();
