@@ -10,7 +10,8 @@ use crate::gain::{Gains, gains};
 use crate::relative::{Fastest, Relative, by_component};
 use crate::sequence::{Sequences, THRESHOLDS, TargetSeries};
 use crate::verdict::{
-    CLIENTS_ERROR, Compared, TARGETS_ERROR, Test, Verdicts, by_peaks, in_common, verdicts,
+    CLIENTS_ERROR, Compared, TARGETS_ERROR, Test, Verdicts, by_peaks, in_common, not_split,
+    verdicts,
 };
 use crate::{Columns, Peaks};
 
@@ -74,6 +75,8 @@ pub struct Score {
     pub client_verdicts: Verdicts,
     /// Comparisons whose targets were measured one after the other, not beside each other.
     pub matched: usize,
+    /// Parts of settings with too many values to ask whether somebody is slow at some of them only.
+    pub not_split: Vec<&'static str>,
     /// The runs in which conditions changed, and whether they count.
     pub changed: ChangedRuns,
 }
@@ -114,6 +117,7 @@ pub fn score(columns: &Columns, peaks: &Peaks, options: &Options) -> Score {
         warm_ups: warm_ups(columns, &normalised),
         target_verdicts,
         matched: compared.matched,
+        not_split: not_split(&columns.settings),
         client_verdicts: judged(&compared.clients, CLIENTS_ERROR),
         runs,
         changed,

@@ -42,7 +42,7 @@ pub use groups::{ByPeaks, Groups, Moving};
 pub use known_peaks::by_peaks;
 pub(crate) use sentence::span as sentence_span;
 pub use sentence::{Wording, group_sentence, moving_sentence, sentence};
-pub use settings::{Common, SomeSettings, in_common};
+pub use settings::{Common, SomeSettings, VALUES_MOST, in_common, not_split};
 pub use side::Side;
 pub use spread::Spread;
 pub use stretch::Stretch;

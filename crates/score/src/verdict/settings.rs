@@ -1,6 +1,6 @@
 //! Is a component slow in some settings only?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use plimsoll_domain::burst::{Caching, Engine, Pattern, Setting};
 
@@ -15,6 +15,9 @@ const LEAST: usize = 3;
 
 /// Inside, at least this share is low; outside, at most this share less than all.
 const CLEAR: f64 = 0.75;
+
+/// A part of settings with more values than this is not looked at: each value is up to three ways to split, and results can be of thousands of settings.
+pub const VALUES_MOST: usize = 100;
 
 /// Settings that have something in common, and what to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +45,12 @@ pub struct SomeSettings {
     pub low_outside: (usize, usize),
 }
 
-/// Every way to split the settings in two by one of their parts.
+/// Every way to split the settings in two by one of their parts; by those that have [`VALUES_MOST`] values at most.
 pub fn in_common(settings: &[Setting]) -> Vec<Common> {
-    let mut all: Vec<Common> = Vec::new();
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
     for part in parts(settings) {
         for it in part.splits(settings) {
-            if !all.iter().any(|known| known.settings == it.settings) {
+            if known.insert(it.settings.clone()) {
                 all.push(it);
             }
         }
@@ -55,8 +58,16 @@ pub fn in_common(settings: &[Setting]) -> Vec<Common> {
     all
 }
 
+/// Returns the parts that have more values, by which settings are not split.
+pub fn not_split(settings: &[Setting]) -> Vec<&'static str> {
+    let mut parts = parts(settings);
+    parts.retain(|it| it.values(settings).len() > VALUES_MOST);
+    parts.into_iter().map(|it| it.what).collect()
+}
+
 /// A part of a setting.
 struct Part {
+    what: &'static str,
     /// Its value, by which settings are put in order.
     value: fn(&Setting) -> u64,
     /// What to call a value.
@@ -66,29 +77,31 @@ struct Part {
 }
 
 fn parts(settings: &[Setting]) -> Vec<Part> {
-    let ordered = |value, name| Part { value, name, is_ordered: true };
-    let either = |value, name| Part { value, name, is_ordered: false };
+    let ordered = |what, value, name| Part { what, value, name, is_ordered: true };
+    let either = |what, value, name| Part { what, value, name, is_ordered: false };
     let paired = settings.iter().all(|it| it.clients == it.targets);
     vec![
-        ordered(|it| it.burst.get(), |it| format!("bursts of {}", it.burst)),
-        ordered(|it| it.transfer.get(), |it| format!("transfers of {}", it.transfer)),
-        either(|it| it.operation as u64, |it| it.operation.plural().into()),
+        ordered("bursts", |it| it.burst.get(), |it| format!("bursts of {}", it.burst)),
+        ordered("transfers", |it| it.transfer.get(), |it| format!("transfers of {}", it.transfer)),
+        either("operations", |it| it.operation as u64, |it| it.operation.plural().into()),
         if paired {
-            ordered(|it| u64::from(it.clients), |it| counted(it.clients, "pair"))
+            ordered("pairs", |it| u64::from(it.clients), |it| counted(it.clients, "pair"))
         } else {
-            ordered(|it| u64::from(it.clients), |it| counted(it.clients, "client"))
+            ordered("clients", |it| u64::from(it.clients), |it| counted(it.clients, "client"))
         },
-        ordered(|it| u64::from(it.processes), |it| counted(it.processes, "process")),
-        ordered(|it| u64::from(it.targets), |it| counted(it.targets, "target")),
+        ordered("processes", |it| u64::from(it.processes), |it| counted(it.processes, "process")),
+        ordered("targets", |it| u64::from(it.targets), |it| counted(it.targets, "target")),
         either(
+            "patterns",
             |it| it.pattern as u64,
             |it| match it.pattern {
                 Pattern::Sequential => "sequential bursts".into(),
                 Pattern::Random => "random bursts".into(),
             },
         ),
-        ordered(|it| u64::from(it.depth), |it| format!("a depth of {}", it.depth)),
+        ordered("depths", |it| u64::from(it.depth), |it| format!("a depth of {}", it.depth)),
         either(
+            "caching",
             |it| it.caching as u64,
             |it| match it.caching {
                 Caching::Direct => "direct I/O".into(),
@@ -96,6 +109,7 @@ fn parts(settings: &[Setting]) -> Vec<Part> {
             },
         ),
         either(
+            "engines",
             |it| it.engine as u64,
             |it| match it.engine {
                 Engine::Synchronous => "synchronous I/O".into(),
@@ -114,9 +128,12 @@ fn counted(count: u32, what: &str) -> String {
 }
 
 impl Part {
+    fn values(&self, settings: &[Setting]) -> BTreeSet<u64> {
+        settings.iter().map(self.value).collect()
+    }
+
     fn splits(&self, settings: &[Setting]) -> Vec<Common> {
-        let values: BTreeSet<u64> = settings.iter().map(self.value).collect();
-        let values: Vec<u64> = values.into_iter().collect();
+        let values = self.values(settings);
         let name = |value: u64| {
             let one = settings.iter().find(|it| (self.value)(it) == value);
             one.map_or(String::new(), self.name)
@@ -126,7 +143,7 @@ impl Part {
             Common { name, settings: numbered.map(|(number, _)| number).collect() }
         };
         let mut splits = Vec::new();
-        if values.len() < 2 {
+        if !(2..=VALUES_MOST).contains(&values.len()) {
             return splits;
         }
         for value in &values {
@@ -141,41 +158,57 @@ impl Part {
     }
 }
 
+/// Low measures of all measures.
+type Low = (usize, usize);
+
 /// The settings that explain best when a component is low, if any do.
 pub(super) fn explained(
     component: &Component,
     common: &[Common],
     limit: f64,
 ) -> Option<SomeSettings> {
-    let all = common.iter().filter_map(|it| split(component, it, limit));
-    let best = all.min_by_key(|it| {
-        let errors = it.low_outside.0 + it.low_inside.1 - it.low_inside.0;
+    let mut of_settings: BTreeMap<u32, Low> = BTreeMap::new();
+    for measure in &component.measures {
+        let (low, n) = of_settings.entry(measure.setting).or_default();
+        (*low, *n) = (*low + usize::from(measure.log_ratio < limit), *n + 1);
+    }
+    let all = common.iter().filter_map(|it| Some((it, split(&of_settings, it)?)));
+    let (best, (inside, outside)) = all.min_by_key(|(it, (inside, outside))| {
         // Of equally good ones the one with the most settings: "1 MiB and more", not "4 MiB".
-        (errors, std::cmp::Reverse(it.settings.len()))
+        (outside.0 + inside.1 - inside.0, std::cmp::Reverse(it.settings.len()))
     })?;
-    let share = |(low, n): (usize, usize)| low as f64 / n as f64;
-    let is_clear = share(best.low_inside) >= CLEAR && share(best.low_outside) <= 1.0 - CLEAR;
-    let p_value = by_chance(best.low_inside, best.low_outside) * common.len() as f64;
-    (is_clear && p_value <= ERROR).then_some(best)
+    let share = |(low, n): Low| low as f64 / n as f64;
+    let is_clear = share(inside) >= CLEAR && share(outside) <= 1.0 - CLEAR;
+    let p_value = by_chance(inside, outside) * common.len() as f64;
+    (is_clear && p_value <= ERROR).then(|| told(component, best, inside, outside))
 }
 
-fn split(component: &Component, common: &Common, limit: f64) -> Option<SomeSettings> {
-    let is_in = |it: &&super::Measure| common.settings.contains(&it.setting);
-    let (inside, outside): (Vec<_>, Vec<_>) = component.measures.iter().partition(is_in);
-    let of = |measures: &[&super::Measure]| {
-        let mut logs: Vec<f64> = measures.iter().map(|it| it.log_ratio).collect();
-        let low = logs.iter().filter(|it| **it < limit).count();
-        (median_of(&mut logs).unwrap_or(0.0).exp(), (low, measures.len()))
+/// Counts measures in some settings and in all others, if there are enough of both.
+fn split(of_settings: &BTreeMap<u32, Low>, common: &Common) -> Option<(Low, Low)> {
+    let (mut inside, mut outside) = ((0, 0), (0, 0));
+    for (setting, (low, n)) in of_settings {
+        let is_in = common.settings.contains(setting);
+        let sum = if is_in { &mut inside } else { &mut outside };
+        *sum = (sum.0 + low, sum.1 + n);
+    }
+    (inside.1 >= LEAST && outside.1 >= LEAST).then_some((inside, outside))
+}
+
+fn told(component: &Component, best: &Common, inside: Low, outside: Low) -> SomeSettings {
+    let median = |is_in: bool| {
+        let some = component.measures.iter();
+        let some = some.filter(|it| best.settings.contains(&it.setting) == is_in);
+        let mut logs: Vec<f64> = some.map(|it| it.log_ratio).collect();
+        median_of(&mut logs).unwrap_or(0.0).exp()
     };
-    let ((median_in, low_inside), (median_out, low_outside)) = (of(&inside), of(&outside));
-    (inside.len() >= LEAST && outside.len() >= LEAST).then(|| SomeSettings {
-        name: common.name.clone(),
-        settings: common.settings.clone(),
-        inside: median_in,
-        outside: median_out,
-        low_inside,
-        low_outside,
-    })
+    SomeSettings {
+        name: best.name.clone(),
+        settings: best.settings.clone(),
+        inside: median(true),
+        outside: median(false),
+        low_inside: inside,
+        low_outside: outside,
+    }
 }
 
 /// Fisher's exact test: how likely this many of the low measures, or more, lie inside by chance.
@@ -206,6 +239,19 @@ mod tests {
         let expected = ["1MiB", "4MiB", "4MiB and less", "4MiB and more", "16MiB"];
         assert_eq!(names, expected.map(|it| format!("bursts of {it}")));
         assert!(in_common(&settings()[..1]).is_empty());
+    }
+
+    /// The attack: 4 MB of results of thousands of settings kept `score` at work for minutes: ways to split by settings by measures.
+    #[test]
+    fn parts_of_too_many_values_are_left_out_and_named() {
+        let pair = |it| Setting::pairs(1 + it as u32 % 2, 1, Bytes::new(it));
+        let of = |bursts: u64| -> Vec<Setting> { (1..=bursts).map(pair).collect() };
+        let most = VALUES_MOST as u64;
+        assert_eq!(not_split(&of(most)), [""; 0]);
+        assert_eq!(in_common(&of(most)).len(), 3 * VALUES_MOST - 4 + 2);
+        assert_eq!(not_split(&of(most + 1)), ["bursts"]);
+        let names: Vec<String> = in_common(&of(5000)).into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["1 pair", "2 pairs"]);
     }
 
     /// One of each pair differs in one part from the other.

@@ -4,7 +4,9 @@ use plimsoll_domain::burst::Operation;
 use plimsoll_report::Record;
 use plimsoll_score::Kind;
 use plimsoll_score::names::Names;
-use plimsoll_score::verdict::{Side, Verdicts, Wording, group_sentence, moving_sentence};
+use plimsoll_score::verdict::{
+    Side, VALUES_MOST, Verdicts, Wording, group_sentence, moving_sentence,
+};
 
 use super::{View, left_out, table};
 use crate::scores::numbers::*;
@@ -14,12 +16,20 @@ use crate::scores::rows::{Judged, relative};
 /// verdict.
 pub fn sentences(record: Record, view: &View) -> Record {
     let record = record.texts("verdicts", "verdicts", texts(view));
-    match view.scores.matched {
+    let record = match view.scores.matched {
         0 => record,
         matched => record.note(format!(
             "targets were measured one after the other: {matched} comparisons are of measures that \
              have equal settings and are next to each other in time; what changed in between counts \
              as noise"
+        )),
+    };
+    match view.scores.not_split.as_slice() {
+        [] => record,
+        parts => record.note(format!(
+            "not asked whether anybody is slow in some settings only by their {}: more than \
+             {VALUES_MOST} values",
+            parts.join(", ")
         )),
     }
 }
