@@ -8,29 +8,33 @@ use crate::Machine;
 
 const BLOCK_CLASS: &str = "/sys/class/block";
 
-/// Devices are stacked a few deep: a file system on LVM on LUKS on RAID on partitions.
-const DEPTH_MAX: u32 = 16;
-
 impl Machine {
     /// Returns the disks that the block device of that name lies on, by their kernel names: of a partition its
     /// disk, of a volume (LVM, RAID, dm-crypt) those of all its members, and of anything else itself.
     pub fn disks_below(&self, name: &str) -> BTreeSet<String> {
         let mut disks = BTreeSet::new();
-        self.add_disks_below(name, DEPTH_MAX, &mut disks);
+        // Each is looked at once: there may be many ways to a device, and in a captured tree it may lie on itself.
+        let mut looked_at = BTreeSet::from([name.to_owned()]);
+        let mut left = vec![name.to_owned()];
+        while let Some(device) = left.pop() {
+            let below = self.directly_below(&device);
+            if below.is_empty() {
+                disks.insert(device);
+            }
+            left.extend(below.into_iter().filter(|it| looked_at.insert(it.clone())));
+        }
+        if disks.is_empty() {
+            disks.insert(name.to_owned());
+        }
         disks
     }
 
-    fn add_disks_below(&self, name: &str, depth: u32, disks: &mut BTreeSet<String>) {
+    /// Returns the members of a volume, or the disk of a partition; nothing below anything else.
+    fn directly_below(&self, name: &str) -> Vec<String> {
         let directory = Path::new(BLOCK_CLASS).join(name);
         let members = fs::read_dir(self.locate(directory.join("slaves"))).into_iter().flatten();
         let members = members.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let below: Vec<String> = members.chain(self.disk_of_partition(&directory)).collect();
-        if below.is_empty() || depth == 0 {
-            disks.insert(name.to_owned());
-        }
-        for member in below.iter().filter(|_| depth > 0) {
-            self.add_disks_below(member, depth - 1, disks);
-        }
+        members.chain(self.disk_of_partition(&directory)).collect()
     }
 
     /// A partition's directory lies in its disk's, and has its number in a file.
@@ -83,5 +87,21 @@ mod tests {
         let (root, machine) = captured();
         fs::write(root.path().join("sys/devices/dm-0/slaves/dm-1"), "").unwrap();
         assert!(machine.disks_below("dm-1").contains("sda"));
+    }
+
+    /// The symptom: `site init --root` of a tree of half a kilobyte had no end. There are 16^16 ways through these.
+    #[test]
+    fn volumes_that_hold_each_other_are_looked_at_once() {
+        let (root, machine) = captured();
+        let volumes: Vec<String> = (10..26).map(|it| format!("dm-{it}")).collect();
+        for volume in &volumes {
+            let slaves = root.path().join(format!("sys/class/block/{volume}/slaves"));
+            fs::create_dir_all(&slaves).unwrap();
+            volumes.iter().for_each(|it| fs::write(slaves.join(it), "").unwrap());
+        }
+        let disks = |name: &str| Vec::from_iter(machine.disks_below(name));
+        assert_eq!(disks("dm-10"), ["dm-10"], "there is no disk");
+        fs::write(root.path().join("sys/class/block/dm-25/slaves/sda1"), "").unwrap();
+        assert_eq!(disks("dm-10"), ["sda"]);
     }
 }
