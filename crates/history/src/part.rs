@@ -175,4 +175,27 @@ mod tests {
         }
         assert_eq!(rows_of_file(ROWS_PER_GROUP + 1, true), ROWS_PER_GROUP + 1);
     }
+
+    /// Files of ours may have 64 rows for each byte, and those of a day on which nothing happened are the densest that there are.
+    #[test]
+    fn a_day_without_events_has_far_fewer_rows_than_a_file_of_its_size_may_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        let of = |target: u64| Series {
+            measure: Measure::ReadBytes,
+            bin: 0,
+            component: Component::new(ComponentKind::Ost, format!("OST{target:04x}")),
+            server: "oss1".into(),
+        };
+        let series: Vec<Series> = (0..120).map(of).collect();
+        let ends: Vec<u64> = (1..=17_280).map(|it| 1_767_225_600_000 + it * 5000).collect();
+        let mut part = PartWriter::create(&directory, "part-0-0.parquet", &series).unwrap();
+        for number in 0..120 {
+            part.rows(number, &ends, 5000, &vec![0; ends.len()]).unwrap();
+        }
+        part.finish().unwrap();
+        let bytes = std::fs::metadata(folder.path().join("part-0-0.parquet")).unwrap().len();
+        let rows = 120 * ends.len() as u64;
+        assert!((20 * bytes..48 * bytes).contains(&rows), "{rows} rows in {bytes} bytes");
+    }
 }

@@ -14,7 +14,7 @@ use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
 use crate::cell::{CellAt, Value};
 use crate::column::SCHEMA_KEY;
-use crate::damage::{check_chunks, guarded};
+use crate::damage::{RowsPerByte, check_chunks, guarded};
 use crate::pages::CheckedPages;
 use crate::source::Source;
 use crate::text_bytes::TextBytes;
@@ -79,7 +79,8 @@ impl TableReader {
         names: &[&str],
     ) -> Result<Self, TableError> {
         let source = Source::of(file).map_err(|it| TableError::io("open", path, it))?;
-        Self::of_file(open_file(source, path)?, path, table, names)
+        let file = open_file(source, path, RowsPerByte::Foreign)?;
+        Self::of_file(file, path, table, names)
     }
 
     fn of_source(
@@ -88,7 +89,7 @@ impl TableReader {
         table: &Table,
         names: &[&str],
     ) -> Result<Self, TableError> {
-        let file = open_file(source, path)?;
+        let file = open_file(source, path, RowsPerByte::Own)?;
         check_version(path, &file, table)?;
         Self::of_file(file, path, table, names)
     }
@@ -314,12 +315,17 @@ impl TableReader {
 }
 
 /// Opens a file, and checks what it says of itself.
-fn open_file(source: Source, path: &Path) -> Result<SerializedFileReader<Source>, TableError> {
+fn open_file(
+    source: Source,
+    path: &Path,
+    rows_per_byte: RowsPerByte,
+) -> Result<SerializedFileReader<Source>, TableError> {
     let length = source.len();
     source.check_schema().map_err(|error| TableError::read(path, error))?;
     let file = guarded(|| SerializedFileReader::new(source))
         .map_err(|error| TableError::read(path, error))?;
-    check_chunks(file.metadata(), length).map_err(|it| TableError::format(path, it))?;
+    let checked = check_chunks(file.metadata(), length, rows_per_byte);
+    checked.map_err(|it| TableError::format(path, it))?;
     Ok(file)
 }
 
@@ -329,7 +335,7 @@ fn open_file(source: Source, path: &Path) -> Result<SerializedFileReader<Source>
 /// If the file cannot be read, or is no Parquet file.
 pub fn columns_of(file: File, path: &Path) -> Result<Vec<(String, Kind)>, TableError> {
     let source = Source::of(file).map_err(|it| TableError::io("open", path, it))?;
-    let file = open_file(source, path)?;
+    let file = open_file(source, path, RowsPerByte::Foreign)?;
     let all = file.metadata().file_metadata().schema_descr().columns();
     let plain = all.iter().filter_map(|column| match column.path().parts() {
         [name] => Some((name.clone(), kind_of(column)?)),
