@@ -3,6 +3,7 @@
 mod beds;
 mod changed_user;
 mod containers;
+mod hidden;
 mod left_logs;
 mod mount_points;
 mod namespaces;

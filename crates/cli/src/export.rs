@@ -141,7 +141,8 @@ fn default_path(recording: &Path, format: ExportFormat) -> Result<PathBuf> {
     let recording = match recording.file_name() {
         Some(_) => recording.to_path_buf(),
         // "." and ".." have a name elsewhere.
-        None => fs::canonicalize(recording)
+        None => Directory::hold_unserved_with_path(recording)
+            .map(|(_, real)| real)
             .with_context(|| format!("cannot find the recording {}", recording.display()))?,
     };
     let Some(name) = recording.file_name() else {
@@ -161,7 +162,8 @@ fn default_path(recording: &Path, format: ExportFormat) -> Result<PathBuf> {
 /// Returns true for a name that would count as a file of the recording.
 fn is_in(path: &Path, recording: &Path) -> bool {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_same = match (fs::canonicalize(folder), fs::canonicalize(recording)) {
+    let real = |path: &Path| Directory::hold_unserved_with_path(path).map(|(_, real)| real);
+    let is_same = match (real(folder), real(recording)) {
         (Ok(folder), Ok(recording)) => folder == recording,
         _ => false,
     };

@@ -1,11 +1,11 @@
 //! `plimsoll synth`: a history that never was.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
+use plimsoll_guarded::is_there;
 use plimsoll_history::Day;
 use plimsoll_report::{Record, numbers};
 use plimsoll_synth::{Plan, synthesize};
@@ -67,8 +67,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: Output) -> Result<ExitCode> {
-    if fs::symlink_metadata(&arguments.store).is_ok() {
-        let shown = argument(&arguments.store);
+    let shown = argument(&arguments.store);
+    let is_taken = is_there(&arguments.store);
+    if is_taken.with_context(|| format!("cannot make {shown}"))? {
         bail!(
             "{shown} exists; hint: what is made up is not mixed with what is there, name another directory"
         );

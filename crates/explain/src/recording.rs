@@ -176,6 +176,12 @@ impl Recording {
         &self.directory
     }
 
+    /// Returns where it is from the root, or where it is if that cannot be told without asking another user's file system.
+    pub fn whole_directory(&self) -> PathBuf {
+        let found = Directory::hold_unserved_with_path(&self.directory);
+        found.map_or_else(|_| self.directory.clone(), |(_, real)| real)
+    }
+
     /// Returns its processes, by rank and then by pid.
     pub fn processes(&self) -> &[Process] {
         &self.processes

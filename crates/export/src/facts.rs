@@ -10,8 +10,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub(crate) fn facts(recording: &Recording, clocks: &Clocks) -> Vec<(&'static str, Value)> {
     let processes: Vec<Value> = recording.processes().iter().map(process).collect();
     // The file may go elsewhere, where "run1" says nothing.
-    let directory = recording.directory();
-    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+    let directory = recording.whole_directory();
     let mut facts = vec![
         ("schema_version", Value::from(SCHEMA_VERSION)),
         ("recording", Value::from(directory.to_string_lossy())),

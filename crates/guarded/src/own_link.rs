@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,16 @@ impl Directory {
             }
             (Err(cause), ..) => Err(cause),
         }
+    }
+
+    /// Opens what a path leads to, and says where that is from the root, without links, as `fs::canonicalize` does.
+    ///
+    /// # Errors
+    /// As [`Directory::open_unserved`], or if /proc is not there.
+    pub fn hold_unserved_with_path(path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+        let held = Self::hold_unserved(path)?;
+        let real = std::fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()))?;
+        Ok((held, real))
     }
 
     /// Does the same as [`Directory::open_by_own_links`], and makes directories that are missing.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock, fstat, lstat};
+use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 
@@ -119,12 +119,9 @@ impl WorkingDirectory {
     /// # Errors
     /// If nothing is there any more, or something else is.
     pub fn check_in_place(&self) -> io::Result<()> {
-        let (there, here) = (lstat(self.path())?, self.directory.facts()?);
-        if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) {
-            Ok(())
-        } else {
-            Err(Refusal::Exchanged.into())
-        }
+        // Whoever serves what is mounted above it since may never answer.
+        Directory::open_unserved(self.target.path())?
+            .require_same_directory(&self.name, &self.directory)
     }
 
     /// Removes it with all that is in it. What is in it goes by the open directory, its name only if it

@@ -5,6 +5,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use plimsoll_guarded::Directory;
+
 use crate::{BlockDevice, DeviceNumber, DiskCounters, Machine, MachineError, parse_block_stat};
 
 impl Machine {
@@ -12,9 +14,9 @@ impl Machine {
     /// `None` for memory, network and stacked file systems.
     pub fn device_below(&self, directory: &Path) -> Result<Option<BlockDevice>, MachineError> {
         let failed = |cause| MachineError::Space { path: directory.to_path_buf(), cause };
-        let metadata = fs::metadata(self.locate(directory)).map_err(failed)?;
-        let real = fs::canonicalize(self.locate(directory)).map_err(failed)?;
-        self.device_of_number(metadata.dev(), &real)
+        let (held, real) =
+            Directory::hold_unserved_with_path(&self.locate(directory)).map_err(failed)?;
+        self.device_below_open(held, &real)
     }
 
     /// Returns the same of a directory that is open, whatever has its path meanwhile.

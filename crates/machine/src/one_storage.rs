@@ -1,8 +1,10 @@
 //! Targets that are not independent: one directory, or directories on one disk or one file system.
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use plimsoll_guarded::Directory;
+use rustix::fs::fstat;
 
 use crate::{BlockDevice, Machine};
 
@@ -39,8 +41,8 @@ pub fn one_directory<'a>(
 ) -> Option<(&'a str, &'a str)> {
     let mut seen: HashMap<(u64, u64), &str> = HashMap::new();
     targets.into_iter().find_map(|(name, path)| {
-        let facts = std::fs::metadata(path).ok()?;
-        let first = seen.insert((facts.dev(), facts.ino()), name)?;
+        let facts = fstat(Directory::hold_unserved(path).ok()?).ok()?;
+        let first = seen.insert((facts.st_dev, facts.st_ino), name)?;
         Some((first, name))
     })
 }
@@ -79,10 +81,11 @@ fn storage_of(machine: &Machine, path: &Path) -> Vec<String> {
     if let Ok(Some(device)) = machine.device_below(path) {
         return on_disks(device);
     }
-    let Ok(metadata) = std::fs::metadata(path) else { return Vec::new() };
-    let mount = path.canonicalize().ok().and_then(|path| machine.mount_of(&path).ok().flatten());
+    let Ok((held, real)) = Directory::hold_unserved_with_path(path) else { return Vec::new() };
+    let Ok(facts) = fstat(held) else { return Vec::new() };
+    let mount = machine.mount_of(&real).ok().flatten();
     let named = mount.map_or_else(
-        || format!("the file system {}", metadata.dev()),
+        || format!("the file system {}", facts.st_dev),
         |mount| format!("the {} at {}", mount.fs_type, mount.point.display()),
     );
     vec![named]

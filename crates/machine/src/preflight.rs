@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use plimsoll_domain::Bytes;
-use rustix::fs::{Access, Mode, OFlags, access, open};
+use plimsoll_guarded::{Directory, Refusal};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, open};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -100,10 +101,16 @@ pub enum PreflightError {
 /// With what does not hold.
 pub fn check_place(target: &str, path: &Path) -> Result<(), PreflightError> {
     let (target, shown) = (target.to_string(), path.display().to_string());
-    if !path.is_dir() {
-        return Err(PreflightError::NotADirectory { target, path: shown });
-    }
-    access(path, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+    let directory = match Directory::open_unserved(path) {
+        Ok(directory) => directory,
+        Err(cause) if matches!(Refusal::of(&cause), Some(Refusal::ServedBy { .. })) => {
+            let error = MachineError::Space { path: path.to_path_buf(), cause };
+            return Err(PreflightError::Unknown { target, error });
+        }
+        Err(_) => return Err(PreflightError::NotADirectory { target, path: shown }),
+    };
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(&directory, c".", wanted, AtFlags::empty()).map_err(|error| {
         let hint = match error {
             Errno::ROFS => "it is mounted read-only",
             _ => "it needs permission to write",

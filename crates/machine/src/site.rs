@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use plimsoll_domain::Bytes;
 use plimsoll_domain::site::{Client, FileSystem, Server, ServerRole, Site, Target};
+use plimsoll_guarded::Directory;
 
 use crate::{BlockDevice, LustreFileSystem, Machine, MachineError, Mount};
 
@@ -67,7 +68,8 @@ pub struct Difference {
 pub fn differences(site: &Site) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what: String, path: &Path, is_right: fn(&fs::Metadata) -> bool, kind: &str| {
-        let problem = match fs::metadata(path) {
+        let held = Directory::hold_unserved(path);
+        let problem = match held.and_then(|it| fs::File::from(it).metadata()) {
             Ok(metadata) if is_right(&metadata) => return,
             Ok(_) => format!("{} is not {kind}", path.display()),
             Err(error) => format!("{}: {error}", path.display()),

@@ -1,10 +1,10 @@
 //! How much a directory's file system holds, and what it is.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use plimsoll_domain::Bytes;
+use plimsoll_guarded::Directory;
 use rustix::fs::StatVfs;
 
 use crate::{Machine, MachineError};
@@ -30,11 +30,12 @@ impl Space {
 }
 
 impl Machine {
-    /// Returns the file system of a directory that exists, and its free space.
+    /// Returns the file system of a directory that exists, and its free space. One that another user serves, or is below one, is not asked.
     pub fn space(&self, directory: &Path) -> Result<Space, MachineError> {
         let failed = |cause| MachineError::Space { path: directory.to_path_buf(), cause };
-        let real = fs::canonicalize(self.locate(directory)).map_err(failed)?;
-        let statistics = rustix::fs::statvfs(&real).map_err(|errno| failed(errno.into()))?;
+        let (held, real) =
+            Directory::hold_unserved_with_path(&self.locate(directory)).map_err(failed)?;
+        let statistics = rustix::fs::fstatvfs(held).map_err(|errno| failed(errno.into()))?;
         // The mounts are named as the machine names them: without the captured root.
         let named = match real.strip_prefix(self.root()) {
             Ok(inside) => Path::new("/").join(inside),
@@ -67,6 +68,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn names_the_file_system_of_a_directory() {

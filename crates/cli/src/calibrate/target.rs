@@ -1,6 +1,5 @@
 //! Which target is meant: by its name in the site file, by its directory, or by both.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -38,7 +37,8 @@ impl Chosen {
         let is_word = name.is_none() && !text.contains('/');
         // A target's name goes before a directory of the same name: anybody may have made that here.
         let found = if is_word && site.is_none() { found_site::path_with(text) } else { None };
-        let is_a_name = is_word && (found.is_some() || !directory.exists());
+        let is_a_name =
+            is_word && (found.is_some() || Directory::hold_unserved(directory).is_err());
         let site = site.or(found.as_deref()).map(SiteFile::load).transpose()?;
         let Some(mut site) = site else {
             if is_a_name {
@@ -103,10 +103,11 @@ fn known(site: &Site, text: &str) -> Result<Target> {
              hint: --target NAME=DIR, or `plimsoll site show` for the names"
         )
     };
-    let real = fs::canonicalize(text).map_err(|_| unknown())?;
+    let real = |path: &Path| Directory::hold_unserved_with_path(path).ok().map(|(_, real)| real);
+    let named = real(Path::new(text)).ok_or_else(unknown)?;
     let is_there = |target: &&Target| {
-        let path = target.path.as_deref().and_then(|path| fs::canonicalize(path).ok());
-        path.is_some_and(|path| path == real)
+        let path = target.path.as_deref().and_then(real);
+        path.is_some_and(|path| path == named)
     };
     site.targets.iter().find(is_there).cloned().ok_or_else(unknown)
 }
