@@ -6,6 +6,8 @@ use crate::{Row, Series};
 /// Puts rows in order. What it takes goes with the rows, and not with all series that there are: a file may name many series, and have a row on each of many days.
 #[derive(Debug, Default)]
 pub(crate) struct InOrder {
+    /// The place of each series in the order of all, which equal ones share.
+    places: Vec<u32>,
     /// New numbers of the series that rows have; all others are [`UNUSED`].
     new_numbers: Vec<u32>,
 }
@@ -13,23 +15,38 @@ pub(crate) struct InOrder {
 const UNUSED: u32 = u32::MAX;
 
 impl InOrder {
-    /// Returns the series that rows have, in their order, and the rows sorted, with the new numbers.
+    /// Returns the series that rows have, in their order, and the rows sorted, with the new numbers. All series are those of the call before, and perhaps more.
     pub fn put(&mut self, all: &[Option<Series>], mut rows: Vec<Row>) -> (Vec<Series>, Vec<Row>) {
-        let used = self.used(all.len(), &rows);
-        let known = used.iter().filter_map(|number| all[*number as usize].as_ref());
-        let mut series: Vec<&Series> = known.collect();
-        series.sort_unstable();
-        series.dedup();
-        for number in &used {
-            let it = all[*number as usize].as_ref();
-            let place = it.and_then(|it| series.binary_search(&it).ok()).unwrap_or(0);
-            self.new_numbers[*number as usize] = place as u32;
+        self.order(all);
+        let mut used = self.used(all.len(), &rows);
+        used.sort_unstable_by_key(|number| self.places[*number as usize]);
+        let (mut series, mut last): (Vec<Series>, Option<u32>) = (Vec::new(), None);
+        for number in used.iter().map(|it| *it as usize) {
+            let place = Some(self.places[number]);
+            if let Some(it) = all[number].as_ref().filter(|_| place != last) {
+                series.push(it.clone());
+                last = place;
+            }
+            self.new_numbers[number] = series.len().saturating_sub(1) as u32;
         }
         rows.iter_mut().for_each(|row| row.series = self.new_numbers[row.series as usize]);
         used.iter().for_each(|number| self.new_numbers[*number as usize] = UNUSED);
-        let series: Vec<Series> = series.into_iter().cloned().collect();
         sort_rows(&series, &mut rows);
         (series, rows)
+    }
+
+    /// Compares names once, and not again for each day.
+    fn order(&mut self, all: &[Option<Series>]) {
+        if self.places.len() == all.len() {
+            return;
+        }
+        let mut order: Vec<u32> = (0..all.len() as u32).collect();
+        order.sort_unstable_by_key(|number| &all[*number as usize]);
+        self.places = vec![0; all.len()];
+        let is_same = |one: &u32, next: &u32| all[*one as usize] == all[*next as usize];
+        for (place, same) in (0..).zip(order.chunk_by(is_same)) {
+            same.iter().for_each(|number| self.places[*number as usize] = place);
+        }
     }
 
     /// Returns the numbers that rows have, each once.
