@@ -19,8 +19,7 @@ const OTHERS_WRITE: u32 = 0o022;
 
 impl Directory {
     /// Opens a regular file that is there, as [`Directory::open_file`] does, if it is this user's and has no
-    /// other name: where others may write, they can plant files of theirs, and names of ours. Nobody else may write to it from
-    /// then on: it may have come with such rights, as from an archive.
+    /// other name: where others may write, they can plant files of theirs, and names of ours.
     ///
     /// # Errors
     /// If it is not.
@@ -53,15 +52,16 @@ impl Directory {
         let file = self.open_file(checked(name)?, flags)?;
         let facts = fstat(&file)?;
         self.require_owner(&facts)?;
-        keep_writers_out(&file, &facts);
         #[allow(clippy::useless_conversion, reason = "it has 32 bits on some machines")]
         Ok((file, u64::from(facts.st_nlink)))
     }
 }
 
 /// Takes the right to write to a file of this user's from all others: it may have come with it, as from an archive, while what it is a part of says that it is private.
+/// Not if it has another name, by which it may be shared on purpose.
 pub fn keep_writers_out(file: &File, facts: &Stat) {
-    if facts.st_mode & OTHERS_WRITE != 0 && facts.st_uid == acting_user() {
+    let is_own = facts.st_uid == acting_user() && facts.st_nlink == 1;
+    if is_own && facts.st_mode & OTHERS_WRITE != 0 {
         // Some file systems have no permissions.
         let _ = fchmod(file, Mode::from_raw_mode(facts.st_mode & 0o7777 & !OTHERS_WRITE));
     }
@@ -86,6 +86,8 @@ fn names_now(file: &File) -> io::Result<u64> {
 mod tests {
     use super::*;
     use crate::refusal::refused;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_has_two_names_is_refused() {
@@ -102,5 +104,22 @@ mod tests {
         std::fs::hard_link(folder.path().join("one"), folder.path().join("two")).unwrap();
         let refusals = is_opened().map(refused);
         assert_eq!(refusals, [Refusal::SeveralNames { names: 2 }; 2]);
+    }
+
+    /// The attack: others link a file that its owner shares on purpose under a name of ours. It must not be theirs alone for that.
+    #[test]
+    fn writers_are_kept_out_of_what_has_no_other_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let file = File::create(at("one")).unwrap();
+        file.set_permissions(Permissions::from_mode(0o666)).unwrap();
+        std::fs::hard_link(at("one"), at("two")).unwrap();
+        let rights = || {
+            keep_writers_out(&file, &fstat(&file).unwrap());
+            file.metadata().unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(rights(), 0o666);
+        std::fs::remove_file(at("two")).unwrap();
+        assert_eq!(rights(), 0o644);
     }
 }

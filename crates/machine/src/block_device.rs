@@ -81,9 +81,10 @@ impl Machine {
         let number: DeviceNumber = self.read_line(directory.join("dev"))?.parse().ok()?;
         let sectors: u64 = self.read_line(directory.join("size"))?.trim().parse().ok()?;
         let paths = self.device_paths(&name);
-        // btrfs gives its mounts numbers of their own, but names the (first) device as their source.
+        // btrfs gives its mounts numbers of their own, but names the (first) device as their source. Users who serve one themselves (FUSE) name any source.
         let is_here = |mount: &&Mount| {
-            mount.device == number || paths.iter().any(|path| path.as_os_str() == mount.source)
+            let is_source = || paths.iter().any(|path| path.as_os_str() == mount.source);
+            mount.device == number || mount.served_by().is_none() && is_source()
         };
         let mounted_at = mounts.iter().filter(is_here).map(|mount| mount.point.clone()).collect();
         Some(BlockDevice {
@@ -147,7 +148,8 @@ mod tests {
         };
         let mounts = "1 0 8:1 / /data rw - ext4 /dev/sda1 rw\n\
             2 0 0:31 /@ /pool rw - btrfs /dev/sda rw\n\
-            3 0 0:32 / /volume rw - btrfs /dev/mapper/vg-lv rw\n";
+            3 0 0:32 / /volume rw - btrfs /dev/mapper/vg-lv rw\n\
+            4 0 0:33 / /forged rw - fuse.ext4 /dev/sda rw,user_id=1002,group_id=1002\n";
         write("proc/self/mountinfo", mounts);
         write("sys/devices/virtual/dm-0/dev", "253:0\n");
         write("sys/devices/virtual/dm-0/size", "64\n");

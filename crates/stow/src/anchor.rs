@@ -29,17 +29,17 @@ pub fn keep_out(directory: impl AsFd, mode: u32) -> Result<(), Errno> {
     }
 }
 
-/// Keeps those out of a container to whom its file is not readable.
-pub(crate) fn keep_private(directory: &Directory) -> Result<(), Errno> {
-    keep_out(directory, anchor_mode(directory))
+/// Keeps those out of a container to whom its file is not readable. Some file systems have no permissions.
+pub(crate) fn keep_private(directory: &Directory) {
+    let _ = keep_out(directory, anchor_mode(directory));
 }
 
 /// Keeps the same out of an open file of it.
-pub(crate) fn keep_private_file(file: impl AsFd, directory: &Directory) -> Result<(), Errno> {
-    let own = mode_of(&file)?;
-    match kept(own, anchor_mode(directory)) {
-        same if same == own => Ok(()),
-        kept => fchmod(file, Mode::from_raw_mode(kept)),
+pub(crate) fn keep_private_file(file: impl AsFd, directory: &Directory) {
+    let Ok(own) = mode_of(&file) else { return };
+    let kept = kept(own, anchor_mode(directory));
+    if kept != own {
+        let _ = fchmod(file, Mode::from_raw_mode(kept));
     }
 }
 

@@ -188,7 +188,7 @@ pub fn discard_all_gone(directory: Directory, below: bool, targets: &[Target]) {
     let names_in = |directory: &Directory| {
         let names = directory.names_and_kinds().unwrap_or_default();
         // First: what was not replaced after all is not removed, whatever names others give it.
-        names.iter().for_each(|(name, _)| keep_replaced(directory, name));
+        keep_replaced(directory, &names);
         names
     };
     let mut entered = vec![(names_in(&directory), directory)];

@@ -115,7 +115,6 @@ impl Log {
         if facts.st_uid != owner {
             return Err(Refusal::Owner { owner: facts.st_uid, expected: owner }.into());
         }
-        keep_writers_out(&file, &facts);
         let mut log = Log::of(file, directory, &name, LogHeader { container, log: number });
         if flags.contains(OFlags::RDWR) {
             log.named = log.name_by_descriptor();
@@ -123,10 +122,11 @@ impl Log {
         log.renew()?;
         let mut bytes = [0; HEADER_BYTES];
         let got = log.read(&mut bytes, 0)?;
-        match LogHeader::decode(&bytes[..got]) {
-            Some(header) if header == (LogHeader { container, log: number }) => Ok(log),
-            _ => Err(std::io::Error::other("it does not begin as a log of the container does")),
+        if LogHeader::decode(&bytes[..got]) != Some(LogHeader { container, log: number }) {
+            return Err(std::io::Error::other("it does not begin as a log of the container does"));
         }
+        keep_writers_out(&log.file, &facts);
+        Ok(log)
     }
 
     /// Takes the marker of a small container as its only log.

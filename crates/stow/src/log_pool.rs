@@ -36,6 +36,7 @@ impl LogPool<'_> {
         let held = lock::open(directory, MANIFEST_LOCK)?;
         lock::take(&held, Hold::Alone, directory.path())?;
         let manifest = directory.open_own_file(MANIFEST, OFlags::RDWR).attempt("open", path())?;
+        keep_private_file(&manifest, directory);
         fresh::renew(&manifest).attempt("read", path())?;
         let (listed, whole_lines) = self.container.logs_in(&manifest)?;
         let seat = self.state.seat();
@@ -45,7 +46,7 @@ impl LogPool<'_> {
         if let Some(listed) = of_target.get(wanted) {
             let name = format!("log {} on target {}", listed.number, listed.target);
             let log = self.container.open_log(listed, OFlags::RDWR).attempt("open", &name)?;
-            keep_private_file(&log, directory).attempt("open", &name)?;
+            keep_private_file(&log, directory);
             let mark = self.state.mark(listed.number).attempt("open", name)?;
             // Whoever listed it may have been killed before this; those who look for news look at so many.
             self.state.note_logs(u64::from(listed.number) + 1);

@@ -16,6 +16,7 @@ use plimsoll_guarded::{Directory, Draft};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::anchor::keep_private_file;
 use crate::error::Attempt;
 use crate::fresh;
 use crate::header::SEQUENCE_MAX;
@@ -234,7 +235,11 @@ impl Seats<'_> {
         let name = state_name(number);
         match self.directory.open_own_file(&name, OFlags::RDWR) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound && number > 1 => Ok(None),
-            opened => opened.map(Some).attempt("open", self.directory.path().join(name)),
+            opened => {
+                let state = opened.attempt("open", self.directory.path().join(name))?;
+                keep_private_file(&state, self.directory);
+                Ok(Some(state))
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! Whoever may write beside a container can give it such a name. So the owner marks a container before it is replaced, by a bit of its directory's mode, as of one that is removed
 //! (module `gone`): only what has the mark and its own number in the name is removed. A plain file could be removed by whoever can give it a name.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
@@ -132,29 +133,35 @@ fn settle_container(
     }
 }
 
-/// Takes the mark from what a file was to replace that still waits, as whoever began that was killed: with the mark, another user who
+/// Takes the marks from what files were to replace that still wait, as whoever began that was killed: with the mark, another user who
 /// may rename here could have it removed.
-pub(crate) fn keep_replaced(directory: &Directory, hidden: &OsStr) {
-    let Some(waiting) = Waiting::of(hidden) else { return };
-    let is_source = directory
-        .facts_of(hidden)
-        .is_ok_and(|it| it.st_ino == waiting.source && it.st_uid == acting_user());
-    if is_source {
-        unmark_replaced(directory, waiting.replaced);
+pub(crate) fn keep_replaced(directory: &Directory, names: &[(OsString, FileType)]) {
+    let replaced = |(name, _): &(OsString, FileType)| {
+        let waiting = Waiting::of(name)?;
+        let facts = directory.facts_of(name).ok()?;
+        let is_source = facts.st_ino == waiting.source && facts.st_uid == acting_user();
+        is_source.then_some(waiting.replaced)
+    };
+    // Others can make thousands of such names: all names are looked at once for all of them.
+    let numbers: HashSet<u64> = names.iter().filter_map(replaced).collect();
+    if numbers.is_empty() {
+        return;
+    }
+    for (name, kind) in names {
+        if matches!(kind, FileType::Directory | FileType::Unknown) {
+            unmark_replaced(directory, name, &numbers);
+        }
     }
 }
 
-fn unmark_replaced(directory: &Directory, number: u64) {
-    for name in directory.names().unwrap_or_default() {
-        let facts = directory.facts_of(&name).ok();
-        let is_it = facts.is_some_and(|it| {
-            it.st_ino == number && it.st_uid == acting_user() && it.st_mode & REPLACED != 0
-        });
-        if is_it && let Ok(container) = directory.child_not_mounted(&name) {
-            let turn = Turn::now(&container);
-            if turn.is_some() && Container::is_in(&container).unwrap_or(false) {
-                let _ = mark_replaced(&container, false);
-            }
+fn unmark_replaced(directory: &Directory, name: &OsStr, numbers: &HashSet<u64>) {
+    let is_it = directory.facts_of(name).is_ok_and(|it| {
+        numbers.contains(&it.st_ino) && it.st_uid == acting_user() && it.st_mode & REPLACED != 0
+    });
+    if is_it && let Ok(container) = directory.child_not_mounted(name) {
+        let turn = Turn::now(&container);
+        if turn.is_some() && Container::is_in(&container).unwrap_or(false) {
+            let _ = mark_replaced(&container, false);
         }
     }
 }

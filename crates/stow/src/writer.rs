@@ -106,7 +106,7 @@ impl Writer {
 
     /// Opens one whose bytes are in its logs.
     pub(crate) fn join(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
-        keep_private(container.directory()).attempt("write to", container.path())?;
+        keep_private(container.directory());
         let state = container.join()?;
         crate::standing::require_original(&container)?;
         let targets = container.targets()?;

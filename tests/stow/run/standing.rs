@@ -45,7 +45,9 @@ for name in sorted(os.listdir('.')):
 fn who_may_not_read_a_file_may_not_look_into_its_container() {
     let stowed = Stowed::new();
     stowed.shell("umask 022; for it in small private lent narrowed held; do echo it > $it; done");
-    stowed.shell("head -c 300000 /dev/zero > big; chmod 600 small private big");
+    stowed.shell(
+        "for it in big wide; do head -c 300000 /dev/zero > $it; done; chmod 600 small private big",
+    );
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let open = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -59,15 +61,25 @@ fn who_may_not_read_a_file_may_not_look_into_its_container() {
             }
         }
     };
-    let names = ["small", "big", "lent", "narrowed", "held"];
+    let names = ["small", "big", "lent", "narrowed", "held", "wide"];
     names.iter().for_each(|it| open_all(&stowed.at(it)));
     let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
     let directories: Vec<PathBuf> = stowed.storage.targets.iter().flat_map(inside).collect();
     directories.iter().for_each(|it| open_all(it));
-    stowed.shell("for it in small big lent; do echo secret >> $it; done; chmod 600 narrowed");
+    stowed.shell("for it in small big lent; do echo secret >> $it; done; chmod 600 narrowed wide");
     stowed.python("import os; os.fchmod(os.open('held', os.O_RDONLY), 0o600)");
     let modes = names.map(|it| mode(&stowed.at(it)));
-    assert_eq!(modes, [0o700, 0o700, 0o755, 0o700, 0o700]);
+    assert_eq!(modes, [0o700, 0o700, 0o755, 0o700, 0o700, 0o700]);
+    // What `chmod` took from the file it took from its logs.
+    let marker = fs::read(stowed.at("wide/plimsoll-container")).unwrap();
+    let marker = String::from_utf8_lossy(&marker);
+    let is_of_wide = |it: &&PathBuf| {
+        let name = it.file_name().unwrap().to_str().unwrap();
+        marker.contains(name.strip_prefix("plimsoll-stow-").unwrap())
+    };
+    let (of_wide, others): (Vec<_>, Vec<_>) = directories.iter().partition(is_of_wide);
+    assert!(!of_wide.is_empty() && of_wide.iter().all(|it| mode(it) == 0o700), "{of_wide:?}");
+    assert!(!others.is_empty() && others.iter().all(|it| mode(it) == 0o755), "{others:?}");
     let marker = |name: &str| mode(&stowed.at(name).join("plimsoll-container"));
     assert_eq!(["small", "lent"].map(marker), [0o600, 0o644]);
     let logs: Vec<PathBuf> = directories.iter().flat_map(inside).collect();

@@ -93,8 +93,8 @@ impl Held {
                 }
                 opened => {
                     let marker = opened?;
-                    keep_private(directory)?;
-                    keep_private_file(&marker, directory)?;
+                    keep_private(directory);
+                    keep_private_file(&marker, directory);
                     return Ok(Some(Held::of(marker)));
                 }
             }

@@ -1,7 +1,7 @@
 //! Names that say that their value must not be known.
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 38] = [
+const NAMES: [&[u8]; 40] = [
     b"password",
     b"passwords",
     b"passwd",
@@ -24,6 +24,8 @@ const NAMES: [&[u8]; 38] = [
     b"clientkey",
     b"sshkey",
     b"signingkey",
+    b"hmackey",
+    b"subscriptionkey",
     b"masterkey",
     b"sharedkey",
     b"storagekey",

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, is_gone, keep_out, size_in};
+use plimsoll_stow::{ANCHOR, is_gone, keep_out, keep_out_of_logs, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -196,9 +196,9 @@ pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
 /// Changes the rights of the file, and keeps those out of its container to whom it is not readable any more.
 pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
     if let Some(found) = at.container(follows(flags))
-        && let Err(errno) = keep_out(found.directory(), mode)
+        && let Err(error) = keep_private(&found, mode)
     {
-        return Some(Err(number(errno)));
+        return Some(Err(error));
     }
     on_held(at, flags, |file| match file.is_link() {
         true => Err(Errno::OPNOTSUPP),
@@ -210,7 +210,20 @@ pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
 pub fn change_mode_of(fd: c_int, mode: u32) -> Answer {
     // One that is removed nobody can look into.
     let found = container_of(fd).ok().flatten()?;
-    keep_out(found.directory(), mode).err().map(|errno| Err(number(errno)))
+    keep_private(&found, mode).err().map(Err)
+}
+
+/// Keeps those out of a container and its logs to whom a file of this mode is not readable.
+fn keep_private(found: &Found, mode: u32) -> Result<(), c_int> {
+    const GROUP_AND_OTHERS_READ: u32 = 0o044;
+    keep_out(found.directory(), mode).map_err(number)?;
+    // Few take rights away, and the logs of all others need no look.
+    if mode & GROUP_AND_OTHERS_READ != GROUP_AND_OTHERS_READ
+        && let Ok(container) = found.open()
+    {
+        let _ = keep_out_of_logs(&container, mode);
+    }
+    Ok(())
 }
 
 /// Changes the owner of the file. That of the container stays, which only its owner can write to.

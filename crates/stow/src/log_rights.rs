@@ -1,0 +1,22 @@
+//! Who may look into the directories that have a container's logs: nobody who may not read its file.
+
+use crate::anchor::keep_out;
+use crate::log_places::{LogPlaces, Use, sort_by_place};
+use crate::{Container, StowError};
+
+/// Keeps those out of all logs that can be reached to whom a file of this mode is not readable, as of the container's own directory: a target may be away.
+///
+/// # Errors
+/// If the list of logs cannot be read.
+pub fn keep_out_of_logs(container: &Container, mode: u32) -> Result<(), StowError> {
+    let mut listed = container.logs()?;
+    sort_by_place(&mut listed, |it| it);
+    listed.dedup_by(|one, other| (&one.path, &one.target) == (&other.path, &other.target));
+    let mut places = LogPlaces::of(container, Use::Change);
+    for it in &listed {
+        if let Ok((held, _)) = places.log(it) {
+            let _ = keep_out(held.place.directory(), mode);
+        }
+    }
+    Ok(())
+}
