@@ -262,7 +262,8 @@ mod tests {
             names.iter().filter(|name| place(name) < 8).count()
         };
         let names = (0..1_000_000).map(|number| format!("/project/data/{number:06}"));
-        let chosen: Vec<String> = names.filter(|it| places(std::slice::from_ref(it), 1) == 1).collect();
+        let chosen: Vec<String> =
+            names.filter(|it| places(std::slice::from_ref(it), 1) == 1).collect();
         assert!(chosen.len() > 50);
         assert!((2..12).map(|seed| places(&chosen, 2 * seed + 1)).sum::<usize>() < 10);
         assert!(seed() != 0 && seed() == seed());

@@ -1,7 +1,7 @@
 //! Names that say that their value must not be known.
 
 /// Parts of the names of what must not be known, in small letters and without dashes and underscores.
-const NAMES: [&[u8]; 40] = [
+const NAMES: [&[u8]; 41] = [
     b"password",
     b"passwords",
     b"passwd",
@@ -26,6 +26,7 @@ const NAMES: [&[u8]; 40] = [
     b"signingkey",
     b"hmackey",
     b"subscriptionkey",
+    b"wandbkey",
     b"masterkey",
     b"sharedkey",
     b"storagekey",

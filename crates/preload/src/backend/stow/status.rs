@@ -195,15 +195,15 @@ pub fn access(at: &NamedAt<'_>, mode: c_int, flags: c_int) -> Answer {
 
 /// Changes the rights of the file, and keeps those out of its container to whom it is not readable any more.
 pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
-    if let Some(found) = at.container(follows(flags))
-        && let Err(error) = keep_private(&found, mode)
-    {
-        return Some(Err(error));
-    }
-    on_held(at, flags, |file| match file.is_link() {
+    let change = |file: &HeldFile| match file.is_link() {
         true => Err(Errno::OPNOTSUPP),
         false => chmod(file.path().as_c_str(), Mode::from_raw_mode(mode)),
-    })
+    };
+    let found = at.container(follows(flags)).filter(|_| are_known(flags));
+    let Some(found) = found else { return on_held(at, flags, change) };
+    // The very one that was found: others may exchange names meanwhile.
+    let anchor = keep_private(&found, mode).and_then(|()| HeldFile::of_container(&found));
+    Some(anchor.and_then(|anchor| change(&anchor).map_err(number)).map(|()| 0))
 }
 
 /// Does the same by a descriptor of the file, which is the anchor's: that of the anchor the kernel changes.
@@ -240,13 +240,18 @@ pub fn change_times(at: &NamedAt<'_>, times: [libc::timespec; 2], flags: c_int) 
     on_held(at, flags, |file| utimensat(CWD, file.path().as_c_str(), &times, AtFlags::empty()))
 }
 
+/// Returns whether the kernel knows what is asked for.
+fn are_known(flags: c_int) -> bool {
+    flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) == 0
+}
+
 /// Changes a file, be it a container's or another: the very one that was looked at.
 fn on_held(
     at: &NamedAt<'_>,
     flags: c_int,
     change: impl FnOnce(&HeldFile) -> Result<(), Errno>,
 ) -> Answer {
-    if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
+    if !are_known(flags) {
         return Some(Err(libc::EINVAL));
     }
     let held = HeldFile::of(at, follows(flags));

@@ -13,6 +13,8 @@ fn masked_at(arguments: &str) -> String {
 #[test]
 fn nothing_of_a_secret_in_other_orders_and_brackets_stays() {
     for arguments in [
+        "x¦--hmac-key¦SECRET",
+        "curl¦-H¦Ocp-Apim-Subscription-Key: SECRET",
         "python¦-c¦requests.get(u, auth=('me', 'SECRET'))",
         "python¦-c¦requests.get(u, auth=(\"me\", \"a)SECRET\"), verify=0)",
         "python¦-c¦requests.get(u, auth=HTTPBasicAuth('me', 'SECRET'))",
