@@ -106,8 +106,9 @@ impl Writer {
 
     /// Opens one whose bytes are in its logs.
     pub(crate) fn join(container: Arc<Container>, placement: Placement) -> Result<Self, StowError> {
-        keep_private(container.directory());
         let state = container.join()?;
+        // Only of one that may be written to.
+        keep_private(container.directory());
         crate::standing::require_original(&container)?;
         let targets = container.targets()?;
         if targets.is_empty() {
