@@ -215,8 +215,9 @@ impl Writer {
         while written < bytes.len() {
             let (rest, from) = (&bytes[written..], offset + written as u64);
             let mut copies = std::mem::take(&mut self.copies);
+            // As long as the whole write: the next ones will be, too.
             let taken = self
-                .segment_for(stamp, from..offset + bytes.len() as u64)
+                .segment_for(stamp, from..from + bytes.len() as u64)
                 .map(|it| it.write(rest, from, stamp.sequence, &mut copies));
             self.copies = copies;
             let taken = match taken {
@@ -306,7 +307,7 @@ impl Writer {
         self.reader.as_ref().ok_or(Errno::IO).attempt("read", self.container.path())
     }
 
-    /// Returns the segment that the next record goes to, which is of this part of the file.
+    /// Returns the segment that the next record goes to; if one is begun, for this part of the file.
     fn segment_for(
         &mut self,
         stamp: Stamp,

@@ -214,3 +214,21 @@ fn spawn(path: &Path) -> Child {
     command.args(["--exact", "be_a_compactor_if_asked", "--nocapture"]).env(ROLE, path);
     command.stdout(std::process::Stdio::null()).spawn().unwrap()
 }
+
+/// What is written and read at once lies in few pages of the cache: large records, of large segments, are where they are in the file, but for a multiple of 32 KiB.
+#[test]
+fn large_records_lie_in_their_logs_as_in_the_file() {
+    const RECORD: usize = 128 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let container = container(folder.path(), 1);
+    let mut writer = Writer::open(container.clone(), Placement::Striped).unwrap();
+    for number in 0..256 {
+        writer.write_at(&vec![number as u8; RECORD], (number * RECORD) as u64).unwrap();
+    }
+    let reader = Reader::open_scanned(container.clone()).unwrap();
+    // Segments are smaller at first.
+    let late = || reader.records().iter().filter(|it| it.offset > 8 << 20);
+    let aligned = late().filter(|it| it.position % (32 << 10) == it.offset % (32 << 10)).count();
+    assert!(aligned > 180 && aligned == late().count(), "{aligned} of {}", late().count());
+    assert_eq!(content(&reader).len(), 256 * RECORD);
+}
