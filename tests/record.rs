@@ -1,12 +1,14 @@
 //! `plimsoll record` on real programs and on everything that recorders stumble over.
 
 mod alive;
+mod bad_memory;
 mod inherited;
 mod joined;
 mod long_path;
 mod many_files;
 mod private;
 mod small;
+mod small_stacks;
 mod spool;
 mod told;
 mod vandal;

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use plimsoll_trace::encode::{NO_FILE, UNKNOWN_OFFSET};
 use rustix::fs::{FileType, OFlags, SeekFrom};
 
+use crate::path_room::with_path;
 use crate::text::Text;
 use crate::thread::Busy;
 use crate::{files, process, sys};
@@ -240,16 +241,17 @@ fn called(fd: c_int, told: &[u8]) -> &[u8] {
 fn ask(busy: &Busy, fd: c_int) -> Known {
     let Some(borrowed) = sys::borrow(fd) else { return Known::NOTHING };
     let Ok(status) = rustix::fs::fstat(borrowed) else { return Known::NOTHING };
-    let mut name = Text::<4096>::new();
-    push_link(fd, &mut name);
-    if name.as_bytes().is_empty() {
+    let Some(file) = with_path(|name| {
+        push_link(fd, name);
+        const DELETED: &[u8] = b" (deleted)";
+        if name.as_bytes().ends_with(DELETED) {
+            name.truncate(name.as_bytes().len() - DELETED.len());
+        }
+        let is_told = !name.as_bytes().is_empty();
+        is_told.then(|| files::number(busy, called(fd, name.as_bytes())))
+    }) else {
         return Known::NOTHING;
-    }
-    const DELETED: &[u8] = b" (deleted)";
-    if name.as_bytes().ends_with(DELETED) {
-        name.truncate(name.as_bytes().len() - DELETED.len());
-    }
-    let file = files::number(busy, called(fd, name.as_bytes()));
+    };
     let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     let position = position_of(fd).filter(|_| is_regular);
     let appends = rustix::fs::fcntl_getfl(borrowed)

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 
 use crate::open_file::{self, OwnFile};
+use crate::path_room::PathText;
 use crate::text::Text;
 use crate::{descriptors, environment, sys};
 
@@ -30,7 +31,7 @@ impl Target {
     /// `path` is null or a C string.
     pub unsafe fn at(directory: c_int, path: *const c_char, flags: c_int) -> Target {
         // SAFETY: as the caller says.
-        let is_empty = path.is_null() || unsafe { *path } == 0;
+        let is_empty = path.is_null() || unsafe { sys::string_at(path) }.is_some_and(CStr::is_empty);
         if is_empty && flags & libc::AT_EMPTY_PATH != 0 {
             Target::Descriptor(directory)
         } else {
@@ -39,10 +40,10 @@ impl Target {
     }
 }
 
-/// What was found out about a program. Large: it stays where it is made, because threads have small stacks.
-pub struct Inspected {
+/// What was found out about a program.
+pub struct Inspected<'a> {
     /// Its path and, behind a zero, what completes the reason.
-    pub text: Text<4608>,
+    pub text: &'a mut PathText,
     /// Why it will not be recorded.
     pub reason: Option<Unseen>,
 }
@@ -50,10 +51,10 @@ pub struct Inspected {
 /// Interpreters of interpreters that are followed, as the kernel does (fs/exec.c).
 const SCRIPTS_MAX: usize = 5;
 
-impl Inspected {
-    /// Returns what is known of a program before it was looked at.
-    pub const fn new() -> Self {
-        Inspected { text: Text::new(), reason: None }
+impl<'a> Inspected<'a> {
+    /// Returns what is known of a program before it was looked at, with room for its path.
+    pub fn new(text: &'a mut PathText) -> Self {
+        Inspected { text, reason: None }
     }
 
     /// Looks at a program. Returns false when there is none, so that executing it will fail.
@@ -63,7 +64,7 @@ impl Inspected {
     #[inline(never)]
     pub unsafe fn look_at(&mut self, target: Target) -> bool {
         // SAFETY: as the caller says.
-        let Some(file) = (unsafe { open(target, &mut self.text) }) else { return false };
+        let Some(file) = (unsafe { open(target, self.text) }) else { return false };
         if let Ok(file) = file {
             let name = name_in(self.text.as_bytes());
             let Some(program) = reason_in(file.as_fd(), name, SCRIPTS_MAX) else { return false };
@@ -72,7 +73,7 @@ impl Inspected {
         if self.reason.is_none() {
             let length = self.text.as_bytes().len();
             self.text.push(b"\0");
-            self.reason = environment::out_of_reach(&mut self.text);
+            self.reason = environment::out_of_reach(self.text);
             if self.reason.is_none() {
                 self.text.truncate(length);
             }
@@ -85,7 +86,7 @@ impl Inspected {
 ///
 /// # Safety
 /// As [`inspect`].
-unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnFile, Errno>> {
+unsafe fn open(target: Target, path: &mut PathText) -> Option<Result<OwnFile, Errno>> {
     match target {
         Target::Descriptor(fd) => {
             descriptors::push_link(fd, path);
@@ -94,10 +95,9 @@ unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnFile, 
             link.push_number(u64::from(fd as u32), 10);
             open_at(CWD, link.as_c_str())
         }
-        Target::Path(_, given) | Target::Name(given) if given.is_null() => None,
         Target::Path(directory, given) => {
-            // SAFETY: not null, so a C string, says the caller.
-            let given = unsafe { CStr::from_ptr(given) };
+            // SAFETY: as the caller says.
+            let given = unsafe { sys::string_at(given) }?;
             match sys::borrow(directory).filter(|_| !given.to_bytes().starts_with(b"/")) {
                 Some(directory_fd) => {
                     descriptors::push_link(directory, path);
@@ -111,8 +111,8 @@ unsafe fn open(target: Target, path: &mut Text<4608>) -> Option<Result<OwnFile, 
             }
         }
         Target::Name(given) => {
-            // SAFETY: not null, so a C string, says the caller.
-            let name = unsafe { CStr::from_ptr(given) }.to_bytes();
+            // SAFETY: as the caller says.
+            let name = unsafe { sys::string_at(given) }?.to_bytes();
             if name.contains(&b'/') {
                 path.set_absolute(name);
                 return open_at(CWD, path.as_c_str());

@@ -44,6 +44,7 @@ mod open_file;
 pub mod own_descriptors;
 mod own_memory;
 mod own_stack;
+mod path_room;
 mod paths;
 mod private_file;
 mod process;

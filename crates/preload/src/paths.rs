@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 
 use plimsoll_trace::encode::{NO_FILE, Outcome};
 
+use crate::path_room::{PathText, with_path};
 use crate::text::Text;
 use crate::thread::Busy;
 use crate::{descriptors, files, process};
@@ -32,15 +33,16 @@ pub unsafe fn number_at(busy: &Busy, directory: c_int, path: *const c_char) -> u
     if path.starts_with(b"/") && is_clean(path) {
         return files::number(busy, path);
     }
-    let mut absolute = Text::<4096>::new();
-    if !path.starts_with(b"/") {
-        match directory {
-            libc::AT_FDCWD => push_working_directory(busy, &mut absolute),
-            _ => descriptors::push_link(directory, &mut absolute),
+    with_path(|absolute| {
+        if !path.starts_with(b"/") {
+            match directory {
+                libc::AT_FDCWD => push_working_directory(busy, absolute),
+                _ => descriptors::push_link(directory, absolute),
+            }
         }
-    }
-    absolute.push_parts(path);
-    files::number(busy, absolute.as_bytes())
+        absolute.push_parts(path);
+        files::number(busy, absolute.as_bytes())
+    })
 }
 
 /// Returns the number of the file with this name, after a call that got the name and ended like this.
@@ -76,7 +78,7 @@ fn is_clean(path: &[u8]) -> bool {
     previous != b'/' || path.len() == 1
 }
 
-fn push_working_directory(busy: &Busy, to: &mut Text<4096>) {
+fn push_working_directory(busy: &Busy, to: &mut PathText) {
     let Some(process) = process::current() else { return };
     let _held = process.lock.hold(busy);
     // SAFETY: the lock is held.

@@ -21,9 +21,10 @@ use crate::files::Names;
 use crate::hot::HOT;
 use crate::lock::{Held, Lock};
 use crate::mappings::Mappings;
+use crate::own_stack::on_own_stack;
 use crate::paths::WorkingDirectory;
 use crate::spool::{self, Spool};
-use crate::thread::Busy;
+use crate::thread::{Busy, Serving};
 use crate::transfers::Transfers;
 
 /// Everything of one process. Zeros are valid everywhere.
@@ -118,9 +119,19 @@ pub fn recording(busy: &Busy) -> Option<&'static Process> {
 }
 
 impl Process {
+    /// Creates its file, once. On its own: whoever finds it there needs none of its stack.
+    #[cold]
+    #[inline(never)]
     fn start(&'static self, busy: &Busy, held: &Held<'_>) -> Option<&'static Process> {
         if self.phase.load(Ordering::Relaxed) == Phase::Fresh as u32 {
-            let phase = match spool::create(self, busy, held) {
+            let create = || spool::create(self, busy, held);
+            let created = match Serving::begin() {
+                // SAFETY: nothing in it unwinds.
+                Some(serving) => unsafe { on_own_stack(&serving, create) },
+                // A backend works on such a stack already.
+                None => create(),
+            };
+            let phase = match created {
                 Ok(()) => Phase::Recording,
                 // There may be a descriptor by the next call.
                 Err(Errno::MFILE | Errno::NFILE | Errno::INTR) => return None,

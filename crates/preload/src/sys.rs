@@ -142,6 +142,21 @@ pub fn read_at(address: usize) -> Result<(), Errno> {
     if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
 }
 
+/// Returns whether there is memory that can be read: before it is read here, where that would be the program's end.
+pub fn is_memory_at<T>(place: *const T) -> bool {
+    // Eight bytes of one page.
+    read_at(place.addr() & !7) != Err(Errno::FAULT)
+}
+
+/// Returns a string of the program's; `None` where it has none.
+///
+/// # Safety
+/// If there is memory, it is a C string.
+pub unsafe fn string_at<'a>(place: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: as the caller says.
+    (!place.is_null() && is_memory_at(place)).then(|| unsafe { CStr::from_ptr(place) })
+}
+
 /// Returns the first bytes of a small file; empty when it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     // Others may have put a pipe there, in a root directory of theirs.

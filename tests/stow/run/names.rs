@@ -1,6 +1,7 @@
 //! Names below a mount are taken away, given and told as in a plain directory, also by several processes at once.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use super::Stowed;
@@ -182,6 +183,22 @@ def one_of_three(act):
     ended = sorted(os.waitpid(child, 0)[1] >> 8 for child in children)
     assert ended == [0, 1, 1], ended
 ";
+
+/// Somebody who may write to a file may give it the name of a container's marker, in a directory that is open to them.
+#[test]
+fn a_marker_that_has_another_name_is_none() {
+    let stowed = Stowed::new();
+    fs::create_dir(stowed.at("d")).unwrap();
+    fs::write(stowed.at("../log"), "shared").unwrap();
+    fs::set_permissions(stowed.at("../log"), fs::Permissions::from_mode(0o666)).unwrap();
+    fs::hard_link(stowed.at("../log"), stowed.at("d/plimsoll-container")).unwrap();
+    fs::write(stowed.at("d/anchor"), "").unwrap();
+    assert_eq!(
+        stowed.shell("ls -F; ls d; cat d/plimsoll-container"),
+        "d/\nanchor\nplimsoll-container\nshared"
+    );
+    assert_eq!(fs::metadata(stowed.at("../log")).unwrap().mode() & 0o777, 0o666);
+}
 
 /// As when all processes of a program publish the same file.
 #[test]

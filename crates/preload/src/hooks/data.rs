@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint, c_ulong};
 
 use libc::{iovec, off_t};
-use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL};
+use plimsoll_trace::encode::{DataCall, Outcome, SECOND_OF_CALL, UNKNOWN_OFFSET};
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::backend::{self, Buffers, End, FromAnswer, Request, TransferRequest};
@@ -118,13 +118,20 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns the offset before the call.
+    /// Returns where its offset was before a call that has moved so many bytes; `None` if it is the descriptor's position.
     ///
     /// # Safety
     /// A program gave it to such a call.
-    unsafe fn at(&self) -> Option<u64> {
-        // SAFETY: as the caller says; the call reads it next.
-        (!self.offset.is_null()).then(|| unsafe { self.offset.read_unaligned() } as u64)
+    unsafe fn before(&self, moved: isize) -> Option<u64> {
+        if self.offset.is_null() {
+            None
+        } else if moved < 0 {
+            // It may be what is wrong.
+            Some(UNKNOWN_OFFSET)
+        } else {
+            // SAFETY: the call has moved it on.
+            Some((unsafe { self.offset.read_unaligned() } as u64).wrapping_sub(moved as u64))
+        }
     }
 
     fn end(&self) -> End {
@@ -176,10 +183,6 @@ pub unsafe fn between(
     real: impl FnOnce() -> isize,
 ) -> isize {
     let start = begin_in(Layer::Posix);
-    let offsets = sides.each_ref().map(|side| {
-        // SAFETY: as the caller says.
-        if start.is_on() { unsafe { side.at() } } else { None }
-    });
     let request = || {
         let [one, other] = &sides;
         let (from, to) = match one.op.class() {
@@ -193,7 +196,10 @@ pub unsafe fn between(
         let outcome = if moved < 0 { failure() } else { Outcome::Value(moved as u64) };
         let (bytes, length) = (moved.max(0) as u64, length as u64);
         let mut is_recorded = false;
-        for (Side { op, fd, .. }, offset) in sides.into_iter().zip(offsets) {
+        for side in sides {
+            // SAFETY: as the caller says.
+            let offset = unsafe { side.before(moved) };
+            let Side { op, fd, .. } = side;
             let known = descriptors::known(busy, fd);
             let writes = op.class() == Class::Write;
             let offset = offset.unwrap_or_else(|| known.advance(fd, bytes, writes));

@@ -1,7 +1,7 @@
 //! Calls that change what the process is: it ends, becomes another program, changes
 //! directory.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{c_char, c_int};
 
 use libc::pid_t;
 use plimsoll_trace::Unseen;
@@ -11,7 +11,7 @@ use plimsoll_trace::layout::State;
 use crate::backend::{FromAnswer, Name, NameRequest, Request};
 use crate::environment::Patched;
 use crate::inspect::{Inspected, Target};
-use crate::text::{PATH_BYTES, Text};
+use crate::path_room::with_path;
 use crate::thread::Busy;
 use crate::{backend, config, environment, exit, handover, hot, paths, process, recorder, sys};
 
@@ -42,14 +42,17 @@ pub unsafe fn execute(
         // SAFETY: as the caller says.
         return unsafe { with_library(environment, real) };
     }
-    let mut program = Inspected::new();
+    let reason = with_path(|text| {
+        let mut program = Inspected::new(text);
+        // SAFETY: as the caller says.
+        let is_there = unsafe { program.look_at(target) };
+        if is_there && (program.reason.is_some() || has_file()) {
+            tell(0, &program);
+        }
+        program.reason
+    });
     // SAFETY: as the caller says.
-    let is_there = unsafe { program.look_at(target) };
-    // SAFETY: as the caller says.
-    let patched = unsafe { patched(program.reason, environment) };
-    if is_there && (program.reason.is_some() || has_file()) {
-        tell(0, &program);
-    }
+    let patched = unsafe { patched(reason, environment) };
     exit::finish(State::Executed);
     let result = real(patched.list());
     let error = sys::errno();
@@ -77,25 +80,27 @@ pub unsafe fn spawn(
         // SAFETY: as the caller says.
         return unsafe { with_library(environment, |environment| real(pid, environment)) };
     }
-    let mut program = Inspected::new();
-    // SAFETY: as the caller says.
-    unsafe { program.look_at(target) };
-    // SAFETY: as the caller says.
-    let patched = unsafe { patched(program.reason, environment) };
-    let mut new: pid_t = 0;
-    let result = real(&raw mut new, patched.list());
-    if result == 0 {
-        if !pid.is_null() {
-            // SAFETY: where the caller wants it.
-            unsafe { pid.write(new) };
+    with_path(|text| {
+        let mut program = Inspected::new(text);
+        // SAFETY: as the caller says.
+        unsafe { program.look_at(target) };
+        // SAFETY: as the caller says.
+        let patched = unsafe { patched(program.reason, environment) };
+        let mut new: pid_t = 0;
+        let result = real(&raw mut new, patched.list());
+        if result == 0 {
+            if !pid.is_null() {
+                // SAFETY: where the caller wants it.
+                unsafe { pid.write(new) };
+            }
+            if program.reason.is_some() {
+                let before = sys::errno();
+                tell(new as u32, &program);
+                sys::set_errno(before);
+            }
         }
-        if program.reason.is_some() {
-            let before = sys::errno();
-            tell(new as u32, &program);
-            sys::set_errno(before);
-        }
-    }
-    result
+        result
+    })
 }
 
 /// Has the backend that owns a program let the kernel execute it.
@@ -118,21 +123,21 @@ unsafe fn prepare(target: Target) -> Result<(), c_int> {
         Target::Path(directory, path) => (directory, path),
         Target::Name(name) => (libc::AT_FDCWD, name),
     };
-    if path.is_null() {
-        return Ok(());
-    }
-    // SAFETY: not null, so a C string, says the caller.
-    let name = unsafe { CStr::from_ptr(path) }.to_bytes();
+    // SAFETY: as the caller says.
+    let Some(name) = (unsafe { sys::string_at(path) }) else { return Ok(()) };
+    let name = name.to_bytes();
     if matches!(target, Target::Path(..)) || name.contains(&b'/') {
         return ask(directory, path);
     }
     // Whichever is found first, the C library says: it skips what may not be executed.
     for directory in sys::variable("PATH").unwrap_or(b"").split(|byte| *byte == b':') {
-        let mut path = Text::<PATH_BYTES>::new();
-        path.push(if directory.is_empty() { b"." } else { directory });
-        path.push(b"/");
-        path.push(name);
-        match ask(libc::AT_FDCWD, path.as_c_str().as_ptr()) {
+        let asked = with_path(|path| {
+            path.push(if directory.is_empty() { b"." } else { directory });
+            path.push(b"/");
+            path.push(name);
+            ask(libc::AT_FDCWD, path.as_c_str().as_ptr())
+        });
+        match asked {
             Err(libc::EACCES) | Ok(()) => {}
             Err(error) => return Err(error),
         }

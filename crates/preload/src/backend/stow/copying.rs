@@ -27,6 +27,10 @@ fn facts_of(fd: c_int) -> Result<Stat, c_int> {
 
 /// What the kernel refuses.
 fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
+    let is_there = |end: End| end.offset.is_null() || sys::is_memory_at(end.offset);
+    if !is_there(from) || !is_there(to) {
+        return Err(libc::EFAULT);
+    }
     let (source, sink) = (facts_of(from.fd)?, facts_of(to.fd)?);
     let is_regular = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile;
     let is_pipe = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::Fifo;

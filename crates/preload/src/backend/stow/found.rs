@@ -203,18 +203,20 @@ impl Parts {
     }
 
     /// Returns the directory, the anchor and the marker, if this is a container that counts. Its marker is the directory owner's: others may have left one
-    /// in a directory that was open to them once.
+    /// in a directory that was open to them once, or another name of a file of the owner's.
     fn that_count(&self) -> Option<[Stat; 3]> {
         let (anchor, itself) = (self.anchor.filter(is_regular)?, self.itself?);
         let marker = self.marker.filter(|it| is_regular(it) && it.st_uid == itself.st_uid)?;
-        (self.is_safe && anchor.st_nlink == 1).then_some([itself, anchor, marker])
+        let has_one_name = anchor.st_nlink == 1 && marker.st_nlink == 1;
+        (self.is_safe && has_one_name).then_some([itself, anchor, marker])
     }
 }
 
 /// Takes the right to write to a marker of this user's from others, who may have made it so in an archive: what is in it is the file.
+/// Not if it has another name, by which it may be shared on purpose.
 fn closed(directory: &OwnedFd, marker: Stat) -> Stat {
-    if !is_regular(&marker) || marker.st_mode & OTHERS_WRITE == 0 || marker.st_uid != acting_user()
-    {
+    let is_own = is_regular(&marker) && marker.st_uid == acting_user() && marker.st_nlink == 1;
+    if !is_own || marker.st_mode & OTHERS_WRITE == 0 {
         return marker;
     }
     let mode = Mode::from_raw_mode(marker.st_mode & 0o7777 & !OTHERS_WRITE);

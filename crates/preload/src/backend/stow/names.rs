@@ -13,6 +13,7 @@ use super::found::Found;
 use super::hold;
 use super::settings::{self, Settings};
 use crate::backend::{self, Answer, Name};
+use crate::path_room::{PathText, with_path};
 use crate::text::{PATH_BYTES, Text};
 use crate::{descriptors, sys};
 
@@ -143,11 +144,10 @@ pub fn is_own_descriptor(fd: c_int) -> bool {
     match fstat(file) {
         // Where that cannot be told, the program is told so, when it uses it.
         Ok(facts) if is_regular(&facts) => !matches!(container_of(fd), Ok(None)),
-        Ok(facts) if is_directory(&facts) => {
-            let mut path = Text::<PATH_BYTES>::new();
-            descriptors::push_link(fd, &mut path);
+        Ok(facts) if is_directory(&facts) => with_path(|path| {
+            descriptors::push_link(fd, path);
             settings::get().is_some_and(|it| it.is_near(path.as_bytes()))
-        }
+        }),
         _ => false,
     }
 }
@@ -162,23 +162,31 @@ const LOOKS: usize = 64;
 pub fn container_of(fd: c_int) -> Result<Option<Found>, c_int> {
     let file = sys::borrow(fd).ok_or(libc::EBADF)?;
     for _ in 0..LOOKS {
-        let mut path = Text::<PATH_BYTES>::new();
-        descriptors::push_link(fd, &mut path);
-        let above = match Told::of(path.as_bytes()) {
-            Told::Anchor { above } => above,
-            Told::Other => return Ok(None),
-            Told::Unknown if hold::is_held_by(fd) == Some(true) => return Err(libc::ESTALE),
-            Told::Unknown => return Ok(None),
-        };
-        // Asked only now: most descriptors are of other files.
-        let facts = fstat(file).map_err(|it| it.raw_os_error())?;
-        path.truncate(above);
-        match Found::of_anchor(fd, path.as_c_str(), &facts, mount_of(file)) {
+        match with_path(|path| container_told(fd, file, path)) {
             Err(None) => {}
             found => return found.map_err(|it| it.unwrap_or(libc::ESTALE)),
         }
     }
     Err(libc::ESTALE)
+}
+
+/// Looks once, with room for a path. `Err(None)` if it is to be looked at again.
+fn container_told(
+    fd: c_int,
+    file: BorrowedFd<'_>,
+    path: &mut PathText,
+) -> Result<Option<Found>, Option<c_int>> {
+    descriptors::push_link(fd, path);
+    let above = match Told::of(path.as_bytes()) {
+        Told::Anchor { above } => above,
+        Told::Other => return Ok(None),
+        Told::Unknown if hold::is_held_by(fd) == Some(true) => return Err(Some(libc::ESTALE)),
+        Told::Unknown => return Ok(None),
+    };
+    // Asked only now: most descriptors are of other files.
+    let facts = fstat(file).map_err(|it| Some(it.raw_os_error()))?;
+    path.truncate(above);
+    Found::of_anchor(fd, path.as_c_str(), &facts, mount_of(file))
 }
 
 /// What the kernel behind a descriptor tells as its file's path.
@@ -243,29 +251,31 @@ pub fn is_below(name: &Name) -> bool {
     !path.is_empty() && is_below_resolved(settings, name.directory, path)
 }
 
-/// The same of a path that is relative, or not plain. On its own: threads have small stacks, and most paths need no room there.
-#[inline(never)]
+/// The same of a path that is relative, or not plain.
 fn is_below_resolved(settings: &Settings, directory: c_int, path: &[u8]) -> bool {
-    let mut whole = Text::<PATH_BYTES>::new();
-    if !path.starts_with(b"/") {
-        let leaves = path.starts_with(b"..") || !is_plain(path);
-        if directory == libc::AT_FDCWD {
-            if !leaves && WORKING_DIRECTORY.load(Ordering::Relaxed) == FAR {
-                return false;
-            }
+    let is_relative = !path.starts_with(b"/");
+    let leaves = path.starts_with(b"..") || !is_plain(path);
+    if is_relative && !leaves {
+        let is_far = match directory {
+            libc::AT_FDCWD => WORKING_DIRECTORY.load(Ordering::Relaxed) == FAR,
+            // Those above the mount are owned, too.
+            _ => !backend::is_owned(directory),
+        };
+        if is_far {
+            return false;
+        }
+    }
+    with_path(|whole| {
+        if is_relative && directory == libc::AT_FDCWD {
             whole.push_link(c"/proc/self/cwd");
             let near = settings.is_near(whole.as_bytes());
             WORKING_DIRECTORY.store(if near { NEAR } else { FAR }, Ordering::Relaxed);
-        } else {
-            // Those above the mount are owned, too.
-            if !leaves && !backend::is_owned(directory) {
-                return false;
-            }
-            descriptors::push_link(directory, &mut whole);
+        } else if is_relative {
+            descriptors::push_link(directory, whole);
         }
-    }
-    resolve(&mut whole, path);
-    settings.is_below(whole.as_bytes())
+        resolve(whole, path);
+        settings.is_below(whole.as_bytes())
+    })
 }
 
 /// Returns whether a path has no part that means nothing, or the directory above.
@@ -278,7 +288,7 @@ fn is_plain(path: &[u8]) -> bool {
 }
 
 /// Goes on from a directory by a path, as far as that can be told by its text; no part of the result means nothing.
-fn resolve(whole: &mut Text<PATH_BYTES>, path: &[u8]) {
+fn resolve(whole: &mut PathText, path: &[u8]) {
     if whole.as_bytes() == b"/" {
         whole.truncate(0);
     }
