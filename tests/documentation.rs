@@ -121,6 +121,34 @@ fn collect_number_keys(value: &Value, key: &str, keys: &mut BTreeSet<String>) {
 
 #[test]
 fn completions_and_version_are_there() {
-    assert!(text("completions bash").contains("plimsoll"));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        assert!(text(&format!("completions {shell}")).contains("utilization"), "{shell}");
+    }
     assert!(text("--version").starts_with("plimsoll "));
+}
+
+/// The attack: a name in a shared directory that is a command, and somebody who completes it and presses enter.
+#[test]
+fn no_name_of_a_file_becomes_a_part_of_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("plimsoll.bash");
+    std::fs::write(&script, text("completions bash")).unwrap();
+    std::fs::create_dir(folder.path().join("hist$(touch ran)")).unwrap();
+    let completed = |line: &str| {
+        let ask = "source ./plimsoll.bash
+            read -ra COMP_WORDS <<< \"$1\"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+            _plimsoll plimsoll \"$cur\" \"$prev\"; printf '%s,' \"${COMPREPLY[@]}\"
+            complete -p plimsoll";
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--norc", "-c", ask, "bash", line]).current_dir(folder.path());
+        String::from_utf8(bash.output().unwrap().stdout).unwrap()
+    };
+    // Bash itself does so where nothing is offered.
+    for line in ["plimsoll utilization --store hi", "plimsoll report --html hi", "plimsoll -o hi"] {
+        let offered = completed(line);
+        assert!(!offered.contains("hist") && offered.contains("-o default"), "{offered}");
+    }
+    assert!(completed("plimsoll util").starts_with("utilization,"));
+    assert!(!text("completions bash").contains("compgen -f"));
 }

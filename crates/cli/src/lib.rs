@@ -14,6 +14,7 @@ mod argument;
 mod bench;
 mod calibrate;
 mod compare;
+mod completions;
 mod doctor;
 mod export;
 mod failure;
@@ -121,15 +122,7 @@ enum Command {
     Testbed(testbed::Arguments),
     Top(top::Arguments),
     Utilization(utilization::Arguments),
-    Completions(Completions),
-}
-
-/// Print a shell's completion script
-#[derive(clap::Args)]
-#[command(before_help = "Example:\n  plimsoll completions bash > /etc/bash_completion.d/plimsoll")]
-struct Completions {
-    /// The shell
-    shell: clap_complete::Shell,
+    Completions(completions::Arguments),
 }
 
 /// Runs the program with these arguments, the program's name first.
@@ -168,11 +161,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Testbed(arguments) => testbed::run(arguments, output),
         Command::Top(arguments) => top::run(&arguments, output),
         Command::Utilization(arguments) => utilization::run(&arguments, output),
-        Command::Completions(arguments) => {
-            let mut script = Vec::new();
-            clap_complete::generate(arguments.shell, &mut command(), "plimsoll", &mut script);
-            output::data(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS)
-        }
+        Command::Completions(arguments) => completions::run(&arguments, &mut command()),
     };
     result.unwrap_or_else(|error| failure::of_command(&error))
 }

@@ -38,7 +38,7 @@ pub enum HistoryError {
     Table(#[from] TableError),
     /// No history there.
     #[error(
-        "{path} is no history; hint: plimsoll monitor --store {path} begins one, --store names another"
+        "{path} is no history; hint: plimsoll monitor --store DIR begins one, --store names another"
     )]
     NotAStore {
         /// Where it was looked for.
