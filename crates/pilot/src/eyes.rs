@@ -27,26 +27,20 @@ pub(crate) struct Eyes {
     container: Id,
     /// Logs of the container.
     open: BTreeMap<(usize, u64), File>,
-    others: Others,
     watch: Watch,
 }
 
 impl Eyes {
     pub fn new(targets: Vec<PathBuf>, container: Id) -> Self {
-        Eyes {
-            targets,
-            container,
-            open: BTreeMap::new(),
-            others: Others::default(),
-            watch: Watch::default(),
-        }
+        Others::of_process(|it| it.know(number_of(container, 0) >> LOG_BITS, container));
+        Eyes { targets, container, open: BTreeMap::new(), watch: Watch::default() }
     }
 
     /// Returns a log of the container.
     pub fn log(&mut self, lane: usize, log: u32) -> Option<BorrowedFd<'_>> {
         let number = self.number(log);
         if !self.open.contains_key(&(lane, number)) {
-            let file = self.find(lane, number).ok()?;
+            let file = self.find(lane, number).ok()??;
             if self.open.len() >= OPEN_MAX {
                 self.open.clear();
             }
@@ -60,14 +54,15 @@ impl Eyes {
         number_of(self.container, log)
     }
 
-    /// Returns whether a lease of anybody is written out; `None` if that cannot be told of a log that is open.
+    /// Returns whether a lease of anybody is written out; `None` if that cannot be told of a log that is open, or of any just now.
     pub fn look(&mut self, lease: &SealedLease) -> Option<Seen> {
         let key = (lease.lane, lease.place.log);
         if let Some(file) = self.open.get(&key) {
             return self.watch.look(file.as_fd(), lease);
         }
         let file = match self.find(lease.lane, lease.place.log) {
-            Ok(file) => file,
+            Ok(Some(file)) => file,
+            Ok(None) => return None,
             // It was removed, or nobody lets this process look at it: whoever waited for it might wait for ever. What is durable is said by `sync` alone.
             Err(_) => return Some(Seen::Durable),
         };
@@ -79,19 +74,23 @@ impl Eyes {
         seen
     }
 
-    fn find(&mut self, lane: usize, place: u64) -> io::Result<File> {
-        let target = self.targets.get(lane).ok_or(ErrorKind::NotFound)?;
-        let target = Directory::open_by_own_links(target)?;
+    /// Opens a log; `None` if it is not known now whose it is.
+    fn find(&self, lane: usize, place: u64) -> io::Result<Option<File>> {
+        let path = self.targets.get(lane).ok_or(ErrorKind::NotFound)?;
+        let target = Directory::open_by_own_links(path)?;
         let log = (place & ((1 << LOG_BITS) - 1)) as u32;
         let container = if place == self.number(log) {
             self.container
         } else {
             let is_own = |id| Ok(target.facts_of(directory_name(id))?.st_uid == acting_user());
             let start_of = |id| number_of(id, 0) >> LOG_BITS;
-            self.others.find(place >> LOG_BITS, start_of, || target.names(), is_own)?
+            let (start, list) = (place >> LOG_BITS, || target.names());
+            let found = Others::of_process(|it| it.find(path, start, start_of, list, is_own))?;
+            let Some(container) = found else { return Ok(None) };
+            container
         };
         let directory = target.child(directory_name(container))?;
-        directory.open_own_file(file_name(log), OFlags::RDONLY)
+        directory.open_own_file(file_name(log), OFlags::RDONLY).map(Some)
     }
 }
 

@@ -1,21 +1,31 @@
 //! Other containers of this user on a target, by what the numbers of their logs begin with.
 //!
-//! A target may have very many, so it is not listed for each lease, and only of what is used is it asked whose it is: others may have given a directory of theirs a
-//! name that begins alike.
+//! A target may have very many, also of other users: it is not listed for each lease, nor for each container, and that takes a small part of the time. Only of what is used
+//! is it asked whose it is: others may have given a directory of theirs a name that begins alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use plimsoll_stow::{DIRECTORY_PREFIX, Id};
 
 /// What is remembered at most, of those that nobody has asked for.
 const REMEMBERED_MAX: usize = 4096;
 
+/// As many times as long as a target took to be listed, it is not listed again.
+const PAUSES: u32 = 8;
+
 /// What is remembered of them.
 #[derive(Default)]
 pub(crate) struct Others {
     by_start: BTreeMap<u64, Remembered>,
+    /// What was asked for, and not found yet.
+    wanted: BTreeSet<u64>,
+    /// When a target may be listed again.
+    not_before: BTreeMap<PathBuf, Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -26,43 +36,85 @@ struct Remembered {
 }
 
 impl Others {
-    /// Returns the container whose number begins like this, of those in a directory that can be listed.
+    /// Does something with what this process remembers. Whoever comes while another thread does so begins anew, and so does a process that was forked then.
+    pub fn of_process<R>(work: impl FnOnce(&mut Others) -> R) -> R {
+        static REMEMBERED: Mutex<Option<Others>> = Mutex::new(None);
+        let taken = REMEMBERED.try_lock().ok().and_then(|mut it| it.take());
+        let mut others = taken.unwrap_or_default();
+        let result = work(&mut others);
+        if let Ok(mut place) = REMEMBERED.try_lock() {
+            *place = Some(others);
+        }
+        result
+    }
+
+    /// Remembers a container of this process: of its leases nobody needs to list a target.
+    pub fn know(&mut self, start: u64, id: Id) {
+        if self.by_start.len() > 2 * REMEMBERED_MAX {
+            self.by_start.clear();
+        }
+        self.by_start.insert(start, Remembered { id, was_own: true });
+    }
+
+    /// Returns the container whose number begins like this, of those on a target that can be listed; `None` if that is to be asked again, as the target was listed
+    /// only just now.
     pub fn find(
         &mut self,
+        target: &Path,
         start: u64,
         start_of: impl Fn(Id) -> u64,
         list: impl FnOnce() -> io::Result<Vec<OsString>>,
         is_own: impl Fn(Id) -> io::Result<bool>,
-    ) -> io::Result<Id> {
+    ) -> io::Result<Option<Id>> {
         if let Some(known) = self.by_start.get(&start) {
             match is_own(known.id) {
-                Ok(true) => return Ok(known.id),
+                Ok(true) => return Ok(Some(known.id)),
                 Err(cause) if known.was_own => return Err(cause),
                 _ => {}
             }
         }
-        let mut found = Err(ErrorKind::NotFound.into());
-        for name in list()? {
-            let id = name.to_str().and_then(|it| Id::parse(it.strip_prefix(DIRECTORY_PREFIX)?));
-            let Some(id) = id else { continue };
-            if start_of(id) != start {
-                self.remember(start_of(id), id);
-            } else if is_own(id).unwrap_or(false) {
-                found = Ok(id);
-            }
+        if self.wanted.len() < REMEMBERED_MAX {
+            self.wanted.insert(start);
         }
-        if let Ok(id) = found {
-            if self.by_start.len() > 2 * REMEMBERED_MAX {
-                self.by_start.clear();
-            }
-            self.by_start.insert(start, Remembered { id, was_own: true });
+        let began = Instant::now();
+        if self.not_before.get(target).is_some_and(|it| began < *it) {
+            return Ok(None);
         }
-        found
+        let names = list();
+        self.look_through(names?, start, start_of, is_own);
+        self.pause(target, began.elapsed());
+        self.wanted.remove(&start);
+        let found = self.by_start.get(&start).filter(|it| it.was_own).map(|it| it.id);
+        found.map(Some).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    fn remember(&mut self, start: u64, id: Id) {
-        if self.by_start.len() < REMEMBERED_MAX {
-            self.by_start.entry(start).or_insert(Remembered { id, was_own: false });
+    /// Finds what is wanted, and remembers some of the others.
+    fn look_through(
+        &mut self,
+        names: Vec<OsString>,
+        start: u64,
+        start_of: impl Fn(Id) -> u64,
+        is_own: impl Fn(Id) -> io::Result<bool>,
+    ) {
+        self.by_start.remove(&start);
+        for name in names {
+            let id = name.to_str().and_then(|it| Id::parse(it.strip_prefix(DIRECTORY_PREFIX)?));
+            let Some(id) = id else { continue };
+            let begins = start_of(id);
+            if begins != start && !self.wanted.contains(&begins) {
+                if self.by_start.len() < REMEMBERED_MAX {
+                    self.by_start.entry(begins).or_insert(Remembered { id, was_own: false });
+                }
+            } else if is_own(id).unwrap_or(false) {
+                self.know(begins, id);
+                self.wanted.remove(&begins);
+            }
+        }
+    }
+
+    fn pause(&mut self, target: &Path, took: Duration) {
+        if let Some(not_before) = Instant::now().checked_add(took * PAUSES) {
+            self.not_before.insert(target.to_path_buf(), not_before);
         }
     }
 }
@@ -102,7 +154,10 @@ mod tests {
                 let is_there = self.ids.contains(&id);
                 if is_there { Ok(id.bytes()[15] == 1) } else { Err(ErrorKind::NotFound.into()) }
             };
-            others.find(start, start_of, list, is_own).ok()
+            let target = Path::new("/target");
+            // It may take any time to list it.
+            others.not_before.clear();
+            others.find(target, start, start_of, list, is_own).ok().map(|it| it.unwrap())
         }
 
         /// How often it was listed and asked since this was asked last.
@@ -149,5 +204,23 @@ mod tests {
         let empty = place(Vec::new());
         assert_eq!(empty.find(&mut others, 5), None);
         assert_eq!(empty.counts(), (0, 1));
+    }
+
+    /// The attack: as many names of another user that each listing takes long, and that nothing else was remembered.
+    #[test]
+    fn a_target_that_takes_long_is_listed_seldom_and_for_all_that_are_wanted() {
+        let place = place((0..200).map(|it| id(it, 1)).collect());
+        let (mut others, target) = (Others::default(), Path::new("/target"));
+        others.not_before.insert(target.into(), Instant::now() + Duration::from_secs(3600));
+        for start in [7, 9, 7, 201] {
+            let list = || panic!("it is not its time");
+            let found = others.find(target, start, start_of, list, |_| Ok(true));
+            assert_eq!(found.unwrap(), None);
+        }
+        assert_eq!(place.find(&mut others, 201), None);
+        let known = |start| others.by_start.get(&start).is_some_and(|it| it.was_own);
+        assert!(known(7) && known(9) && !known(8), "they were wanted");
+        others.pause(target, Duration::from_secs(60));
+        assert!(others.not_before[target] > Instant::now() + Duration::from_secs(400));
     }
 }
