@@ -10,16 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_guarded::{
-    Directory, Refusal, SMALL_BYTES_MAX, Untrusted, acting_user, open_trusted, random_hex,
-    read_at_most,
+    Directory, SMALL_BYTES_MAX, Untrusted, open_trusted, random_hex, read_at_most,
 };
 use rustix::fs::{AtFlags, OFlags, Statx, StatxFlags, fstat, fstatfs, makedev, statx};
 
+use crate::Container;
 use crate::fresh;
 use crate::log_place::{LogPlace, NOTE};
-use crate::marker::{MARKER, id_of};
+use crate::marker::MARKER;
 use crate::rights::{OTHERS_WRITE, PRIVATE_FILE};
-use crate::{Container, Id};
 
 const FIRST_LINE: &str = "plimsoll home 1";
 /// Of notes that say when the marker was made.
@@ -85,7 +84,7 @@ impl Looks {
 
 impl Above {
     /// Looks at a directory; `None` if that is not told.
-    fn of(directory: &Directory) -> Option<Self> {
+    pub(crate) fn of(directory: &Directory) -> Option<Self> {
         let mask = StatxFlags::BTIME | StatxFlags::INO;
         let told = statx(directory, "", AtFlags::EMPTY_PATH, mask).ok()?;
         Some(Above { inode: told.stx_ino, born: born_of(&told) })
@@ -198,42 +197,6 @@ pub fn require_noted(container: &Container, place: &LogPlace) -> io::Result<()> 
     }
 }
 
-/// A container that is where its logs say.
-pub(crate) struct FoundHome {
-    pub path: PathBuf,
-    pub marker: Made,
-}
-
-impl FoundHome {
-    /// Returns this user's container of this id in a directory; `None` if what has that name is something else.
-    ///
-    /// # Errors
-    /// If that cannot be told: a directory of this user's that cannot be looked into, or is gone just now, may be that container. So may one that was given to
-    /// another user, if it has this id or is where the container was and cannot be looked into.
-    fn of(parent: &Directory, path: PathBuf, noted: &Path, id: Id) -> io::Result<Option<Self>> {
-        let Some(name) = path.file_name() else { return Ok(None) };
-        let child = match parent.child(name) {
-            Err(cause) if is_no_directory(&cause) => return Ok(None),
-            child => child?,
-        };
-        let (owner, told) = (child.facts()?.st_uid, id_of(&child));
-        if owner != acting_user() {
-            let may_be = told.map_or(path == noted, |it| it == Some(id));
-            let expected = acting_user();
-            return if may_be { Err(Refusal::Owner { owner, expected }.into()) } else { Ok(None) };
-        }
-        if told? != Some(id) {
-            return Ok(None);
-        }
-        Ok(Some(FoundHome { path, marker: Made::of(&child)? }))
-    }
-}
-
-fn is_no_directory(cause: &io::Error) -> bool {
-    cause.kind() == io::ErrorKind::NotADirectory
-        || matches!(Refusal::of(cause), Some(Refusal::NotADirectory | Refusal::Symlink))
-}
-
 /// The marker of a container, as its file system knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
@@ -276,65 +239,6 @@ fn born_of(told: &Statx) -> Option<u64> {
     let is_told = told.stx_mask & StatxFlags::BTIME.bits() != 0;
     let seconds = u64::try_from(told.stx_btime.tv_sec).ok().filter(|_| is_told)?;
     seconds.checked_mul(1_000_000_000)?.checked_add(u64::from(told.stx_btime.tv_nsec))
-}
-
-/// Returns whether the container of a note is gone from the directory that it was in, under this or another name; `None` if another directory is there
-/// now, or if nobody knows.
-///
-/// # Errors
-/// As [`Near::look`], or if something there cannot be looked at, and may be it.
-pub fn is_gone_from(path: &Path, noted: &Home, id: Id) -> io::Result<Option<bool>> {
-    let near = Near::look(path, id)?;
-    if !near.found.is_empty() {
-        return Ok(Some(false));
-    }
-    if let Some(unseen) = near.unseen {
-        return Err(unseen);
-    }
-    Ok(noted.above.filter(|noted| near.above == Some(*noted)).map(|_| true))
-}
-
-/// What is in the directory that a container was in.
-pub(crate) struct Near {
-    /// This user's containers of its id, at its path or under other names.
-    pub found: Vec<FoundHome>,
-    /// The directory.
-    above: Option<Above>,
-    /// Why something in it, which may be one of them, could not be looked at.
-    unseen: Option<io::Error>,
-}
-
-impl Near {
-    /// Looks in the directory of this path.
-    ///
-    /// # Errors
-    /// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
-    pub(crate) fn look(path: &Path, id: Id) -> io::Result<Self> {
-        let above = path.parent().unwrap_or(path);
-        let trusted = open_trusted(above).map_err(io::Error::other)?;
-        if !trusted.missing.is_empty() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let parent = trusted.directory;
-        let mut near = Near { found: Vec::new(), above: Above::of(&parent), unseen: None };
-        for name in parent.names()? {
-            match FoundHome::of(&parent, above.join(&name), path, id) {
-                Ok(found) => near.found.extend(found),
-                Err(cause) => {
-                    let place = above.join(&name);
-                    let told = format!("{}: {cause}", place.display());
-                    near.unseen.get_or_insert(io::Error::new(cause.kind(), told));
-                }
-            }
-        }
-        Ok(near)
-    }
-}
-
-/// Returns this user's container of this id at this very path, whoever could exchange it.
-pub(crate) fn found_at(path: &Path, id: Id) -> Option<FoundHome> {
-    let parent = Directory::open_unserved(path.parent()?).ok()?;
-    FoundHome::of(&parent, path.to_path_buf(), path, id).ok()?
 }
 
 /// Returns who else could give what is at this path another name, if somebody could.

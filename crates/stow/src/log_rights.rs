@@ -1,10 +1,12 @@
 //! Who may look into the directories that have a container's logs: nobody who may not read its file.
 
 use crate::anchor::keep_out;
+use crate::error::Attempt;
+use crate::home::{Looks, Made};
 use crate::log_places::{LogPlaces, Use, sort_by_place};
 use crate::{Container, StowError};
 
-/// Keeps those out of all logs that can be reached to whom a file of this mode is not readable, as of the container's own directory: a target may be away.
+/// Keeps those out of all its logs that can be reached to whom a file of this mode is not readable, as of the container's own directory: a target may be away.
 ///
 /// # Errors
 /// If the list of logs cannot be read.
@@ -13,8 +15,13 @@ pub fn keep_out_of_logs(container: &Container, mode: u32) -> Result<(), StowErro
     sort_by_place(&mut listed, |it| it);
     listed.dedup_by(|one, other| (&one.path, &one.target) == (&other.path, &other.target));
     let mut places = LogPlaces::of(container, Use::Change);
+    let mut looks = Looks::of(container);
+    let own = Made::of(container.directory()).attempt("look at", container.path())?;
     for it in &listed {
-        if let Ok((held, _)) = places.log(it) {
+        if let Ok((held, _)) = places.log(it)
+            // Those of the container that this one is a copy of are that one's.
+            && held.note(&mut looks).is_none_or(|it| own.is_noted(it))
+        {
             let _ = keep_out(held.place.directory(), mode);
         }
     }

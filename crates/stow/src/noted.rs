@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::Attempt;
-use crate::home::{Home, Made, Near, found_at, tells_devices};
+use crate::home::{Home, Made, tells_devices};
+use crate::near::{Near, found_at};
 use crate::{Container, StowError};
 
 /// Whether a container may write to its logs.
@@ -59,10 +60,10 @@ pub(crate) fn standing(
         return Ok(live.map_or(Standing::Original, |it| Standing::Copy(it.path)));
     }
     let Some(path) = &noted.path else { return Ok(unknown()) };
-    let Some(near) = nears.at(path, container) else {
-        let there = noted_at(path).map(|it| Standing::Copy(it.path));
-        return Ok(there.unwrap_or_else(unknown));
-    };
+    if let Some(original) = noted_at(path) {
+        return Ok(Standing::Copy(original.path));
+    }
+    let Some(near) = nears.at(path, container) else { return Ok(unknown()) };
     if let Some(original) = near.found.iter().find(|it| it.marker.is_noted(noted)) {
         return Ok(Standing::Copy(original.path.clone()));
     }

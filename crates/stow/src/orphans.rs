@@ -9,9 +9,10 @@ use plimsoll_guarded::{Directory, acting_user};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::home::{Home, is_gone_from};
+use crate::home::Home;
 use crate::log::{DIRECTORY_PREFIX, FILE_PREFIX, Log, file_name};
 use crate::log_place::LogPlace;
+use crate::near::is_gone_from;
 use crate::{Below, Id};
 
 /// Logs that were written to later than this are left alone: somebody may just be making their container.

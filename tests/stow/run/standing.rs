@@ -40,6 +40,26 @@ for name in sorted(os.listdir('.')):
     assert_eq!((published("copy-of-private"), published("public")), (0o700, 0o644));
 }
 
+/// The attack: an archive has a container of the words of another one, which is public. Its owner takes the rights to it.
+#[test]
+fn who_may_read_a_container_is_not_decided_by_its_copy() {
+    let stowed = Stowed::new();
+    stowed.shell("umask 022; head -c 300000 /dev/zero > public");
+    let mut copy = Command::new("cp");
+    copy.arg("-rp").args(["public", "copy"].map(|it| stowed.at(it)));
+    assert!(copy.status().unwrap().success());
+    let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
+    let directories: Vec<PathBuf> = stowed.storage.targets.iter().flat_map(inside).collect();
+    let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for directory in &directories {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    stowed.shell("chmod 600 copy");
+    assert!(!directories.is_empty() && directories.iter().all(|it| mode(it) == 0o755));
+    stowed.shell("chmod 600 public");
+    assert!(directories.iter().all(|it| mode(it) == 0o700));
+}
+
 /// The attack: an archive has containers whose files claim to be private, while everybody may look into them and write to their parts. Their owner trusts them with a secret.
 #[test]
 fn who_may_not_read_a_file_may_not_look_into_its_container() {
