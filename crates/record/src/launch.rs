@@ -194,7 +194,8 @@ fn not_of_others(name: &str) -> PathBuf {
     names.find(is_open_to_us).unwrap_or_else(|| name.to_string()).into()
 }
 
-const NAMES_MAX: usize = 99;
+/// Whoever takes them all in advance has made as many directories.
+const NAMES_MAX: usize = 9999;
 
 impl Prepared {
     /// Returns the whole path of the recording.

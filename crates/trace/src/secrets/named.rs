@@ -10,7 +10,7 @@ use super::{is_end, is_option};
 
 /// Returns the value behind a telling name: `NAME=VALUE`, `name = VALUE`, `name <- VALUE`, `--name=VALUE`, `Name: VALUE`,
 /// `{"name": "VALUE"}`, `{name} = VALUE`, `<name>VALUE<`, `Bearer VALUE`; in a script also `--name VALUE`,
-/// `"--name", "VALUE"`, `secret_name VALUE`, `-u user:VALUE` and `--user=user:VALUE`.
+/// `"--name", "VALUE"`, `("name", "VALUE"`, `setenv NAME VALUE`, `secret_name VALUE`, `-u user:VALUE` and `--user=user:VALUE`.
 pub(super) fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usize, usize)> {
     // Where the word before this one begins, if only blanks are between.
     let (mut word, mut earlier) = (0, None);
@@ -34,10 +34,15 @@ pub(super) fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usiz
             || is_blank && name.eq_ignore_ascii_case(b"bearer")
             || matches!(byte, b'"' | b'\'') && is_key(argument, at);
         let is_told_by_next = || match byte {
-            b'"' | b'\'' => is_quoted_option(argument, begins, at),
+            b'"' | b'\'' => {
+                is_quoted_option(argument, begins, at) || is_set_by_call(argument, begins, at)
+            }
             // Behind a line, the next thing begins.
             b'\n' => name.starts_with(b"-"),
-            _ => is_blank && (name.starts_with(b"-") || is_key_of_a_setting(name)),
+            _ => {
+                let is_set = || earlier.is_some_and(|it| is_setting(argument.get(it..begins)));
+                is_blank && (name.starts_with(b"-") || is_key_of_a_setting(name) || is_set())
+            }
         };
         if at >= from && !looks.are_spent() && (is_separator || is_told_by_next()) {
             let name = name.strip_suffix(b"\\").unwrap_or(name);
@@ -94,6 +99,22 @@ fn is_quoted_option(argument: &[u8], begins: usize, quote: usize) -> bool {
     let word = argument.get(begins..quote).unwrap_or(&[]);
     let begin = begins.checked_sub(1).and_then(|it| argument.get(it));
     word.starts_with(b"-") && begin == argument.get(quote)
+}
+
+/// Returns true for the quotation mark that ends the first of several texts that a function gets: `setenv("NAME", "VALUE")`.
+fn is_set_by_call(argument: &[u8], begins: usize, quote: usize) -> bool {
+    let before = begins.checked_sub(1).and_then(|it| argument.get(..it)).unwrap_or(&[]);
+    let is_quoted = argument.get(begins.wrapping_sub(1)) == argument.get(quote);
+    let behind = argument.get(quote + 1..).unwrap_or(&[]).trim_ascii_start();
+    let next = behind.strip_prefix(b",").map(<[u8]>::trim_ascii_start);
+    is_quoted
+        && before.trim_ascii_end().ends_with(b"(")
+        && next.is_some_and(|it| matches!(it.first(), Some(b'"' | b'\'')))
+}
+
+/// Returns true for the word by which csh and fish set a variable: `setenv NAME VALUE`, `set -gx NAME VALUE`.
+fn is_setting(word: Option<&[u8]>) -> bool {
+    matches!(word.map(<[u8]>::trim_ascii), Some(b"setenv" | b"-x" | b"-gx" | b"-Ux" | b"-lx"))
 }
 
 /// Returns the value behind a name if it must not be known.

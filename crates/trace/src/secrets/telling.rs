@@ -105,12 +105,12 @@ pub(super) fn is_key_of_a_setting(argument: &[u8]) -> bool {
     argument.contains(&b'_') && argument.iter().all(is_joined) && NAMES.iter().any(ends_with)
 }
 
-/// Returns true for a variable such as `OPENAI_KEY`. In small letters, keys are too often of something else.
+/// Returns true for a variable such as `OPENAI_KEY` or `GH_PAT`. In small letters, keys are too often of something else.
 fn is_key_of_environment(name: &[u8]) -> bool {
     let is_of_variable = |it: &u8| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_';
     let begin = name.iter().rposition(|it| !is_of_variable(it)).map_or(0, |it| it + 1);
     let variable = name.get(begin..).unwrap_or(&[]);
-    variable.ends_with(b"_KEY") && !variable.ends_with(b"PUBLIC_KEY")
+    variable.ends_with(b"_PAT") || variable.ends_with(b"_KEY") && !variable.ends_with(b"PUBLIC_KEY")
 }
 
 /// Returns true for a name such as `SSHPASS` or `DBPWD`.

@@ -185,6 +185,14 @@ fn nothing_of_a_secret_stays() {
         "x|SG.SECRET0123456789",
         "x|glrt-SECRET0123456789",
         "x|shpat_SECRET0123456789",
+        "x|dapiSECRET0123456789",
+        "x|dop_v1_SECRET0123456789",
+        "env|GH_PAT=SECRET",
+        "python3|-c|os.putenv('PGPASSWORD', 'SECRET')",
+        "python3|-c|os.environ.setdefault( \"TOKEN\",\"ab SECRET\" )",
+        "perl|-e|setenv('PASSWORD','SECRET')",
+        "csh|-c|setenv PASSWORD SECRET; app",
+        "fish|-c|set -gx TOKEN 'ab SECRET'",
         "x|-----BEGIN OPENSSH PRIVATE KEY-----\nSECRET\n-----END",
     ] {
         let mut bytes = arguments.replace('|', "\0").into_bytes();
@@ -223,6 +231,8 @@ fn everything_else_stays() {
         "app --compass=north --bypass=1 https://me@host/path",
         "curl -u me https://host:80/a@b",
         "app tokens.txt hf_short --max-tokens=4096 --tokenizer=bpe",
+        "python3 -c open('token',mode)",
+        "csh -c setenv OMP_NUM_THREADS 4; set -x LANG C",
         "",
     ] {
         assert_eq!(masked(given), given);

@@ -4,7 +4,7 @@ use super::is_end;
 use super::looks::Looks;
 
 /// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const BEGINS: [&[u8]; 50] = [
+const BEGINS: [&[u8]; 52] = [
     b"ghp_",
     b"gho_",
     b"ghs_",
@@ -55,6 +55,8 @@ const BEGINS: [&[u8]; 50] = [
     b"hvr.",
     b"dckr_oat_",
     b"GOCSPX-",
+    b"dapi",
+    b"dop_v1_",
 ];
 const BYTES_MIN: usize = 16;
 
