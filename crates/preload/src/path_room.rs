@@ -12,21 +12,21 @@ pub type PathText = Text<{ PATH_BYTES + 512 }>;
 /// As many paths at a time. Memory is only what was used.
 const ROOMS: usize = 64;
 
-struct Room {
+struct PathRoom {
     is_taken: AtomicBool,
     path: UnsafeCell<PathText>,
 }
 
 // SAFETY: the path is only used by the one that took the room.
-unsafe impl Sync for Room {}
+unsafe impl Sync for PathRoom {}
 
 // What is in use when the process forks, or when a handler of signals never returns, stays taken.
-static FREE: [Room; ROOMS] =
-    [const { Room { is_taken: AtomicBool::new(false), path: UnsafeCell::new(Text::new()) } };
+static FREE: [PathRoom; ROOMS] =
+    [const { PathRoom { is_taken: AtomicBool::new(false), path: UnsafeCell::new(Text::new()) } };
         ROOMS];
 
 /// A room that nobody else uses.
-struct Taken(&'static Room);
+struct Taken(&'static PathRoom);
 
 impl Taken {
     /// Returns `None` if all are in use.

@@ -4,7 +4,7 @@
 //!
 //! The tables are one structure because they are wiped as one; each is in a file of its own, whose functions find it
 //! through [`current`]. That is why this file and theirs use each other: `chunk`, `definitions`, `descriptors`, `files`,
-//! `lock`, `paths`, `spool` and `thread`.
+//! `lock`, `paths`, `spool` and `thread`; so do `own_stack`, on which the file is made, and `path_room`, where the thread says which room.
 
 use core::cell::UnsafeCell;
 use core::ptr;
