@@ -10,6 +10,7 @@ mod private;
 mod small;
 mod small_stacks;
 mod spool;
+mod timeouts;
 mod told;
 mod vandal;
 mod variables;

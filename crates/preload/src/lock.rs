@@ -2,14 +2,29 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::thread::{Busy, Serving};
+use crate::sys;
+use crate::thread::{AT_ONCE, Busy, Serving};
+
+/// All but what a mistake of the program raises at once.
+const ALL_THAT_WAIT: u64 = {
+    let (mut signals, mut at) = (u64::MAX, 0);
+    while at < AT_ONCE.len() {
+        signals &= !(1 << (AT_ONCE[at] - 1));
+        at += 1;
+    }
+    signals
+};
 
 /// Zeros are an open lock, so that a forked child, whose copy is wiped, finds it open.
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
 /// Proof that the lock is held; opens it when dropped.
-pub struct Held<'a>(&'a Lock);
+pub struct Held<'a> {
+    lock: &'a Lock,
+    /// The signals that were blocked before, if others are now.
+    signals: Option<u64>,
+}
 
 impl Lock {
     /// Returns an open lock.
@@ -18,17 +33,20 @@ impl Lock {
     }
 
     /// Waits for the lock. The [`Busy`] proves that no signal handler of the same thread can
-    /// come here before the lock is given back.
+    /// come here before the lock is given back; and until then none is called that could leave it held, by `siglongjmp`.
     pub fn hold(&self, _busy: &Busy) -> Held<'_> {
-        self.wait()
+        let signals = sys::block_signals(ALL_THAT_WAIT);
+        self.wait();
+        Held { lock: self, signals }
     }
 
     /// Does the same for a backend.
     pub fn hold_serving(&self, _serving: &Serving) -> Held<'_> {
-        self.wait()
+        self.wait();
+        Held { lock: self, signals: None }
     }
 
-    fn wait(&self) -> Held<'_> {
+    fn wait(&self) {
         let mut tries = 0u32;
         while !self.try_once() {
             tries = tries.saturating_add(1);
@@ -42,7 +60,6 @@ impl Lock {
                 let _ = rustix::thread::nanosleep(&pause);
             }
         }
-        Held(self)
     }
 
     fn try_once(&self) -> bool {
@@ -52,6 +69,9 @@ impl Lock {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.0.store(0, Ordering::Release);
+        self.lock.0.store(0, Ordering::Release);
+        if let Some(signals) = self.signals {
+            sys::set_signals(signals);
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Room for paths that is not on the program's stack: that of a handler of signals or of a coroutine may have less than a path needs.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::text::{PATH_BYTES, Text};
-use crate::thread;
+use crate::thread::{self, Thread};
 
 /// A path, and what is said of it.
 pub type PathText = Text<{ PATH_BYTES + 512 }>;
@@ -13,16 +14,17 @@ pub type PathText = Text<{ PATH_BYTES + 512 }>;
 const ROOMS: usize = 64;
 
 struct PathRoom {
-    is_taken: AtomicBool,
+    /// The thread that uses it; null when it is free.
+    holder: AtomicPtr<Thread>,
     path: UnsafeCell<PathText>,
 }
 
 // SAFETY: the path is only used by the one that took the room.
 unsafe impl Sync for PathRoom {}
 
-// What is in use when the process forks, or when a handler of signals never returns, stays taken.
+// What is in use when a handler of signals never returns stays taken.
 static FREE: [PathRoom; ROOMS] =
-    [const { PathRoom { is_taken: AtomicBool::new(false), path: UnsafeCell::new(Text::new()) } };
+    [const { PathRoom { holder: AtomicPtr::new(ptr::null_mut()), path: UnsafeCell::new(Text::new()) } };
         ROOMS];
 
 /// A room that nobody else uses.
@@ -32,11 +34,16 @@ impl Taken {
     /// Returns `None` if all are in use.
     #[inline]
     fn take() -> Option<Self> {
+        let thread = thread::current();
         // Threads begin at different ones, so that they do not wait for each other's memory.
-        let first = thread::current().addr() >> 12;
+        let first = thread.addr() >> 12;
         (0..ROOMS).find_map(|step| {
             let room = FREE.get(first.wrapping_add(step) % ROOMS)?;
-            (!room.is_taken.swap(true, Ordering::Acquire)).then(|| Taken(room))
+            let (free, order) = (ptr::null_mut(), Ordering::Acquire);
+            let is_free = room.holder.load(Ordering::Relaxed).is_null();
+            let taken =
+                is_free.then(|| room.holder.compare_exchange(free, thread, order, Ordering::Relaxed));
+            taken?.is_ok().then(|| Taken(room))
         })
     }
 }
@@ -44,7 +51,22 @@ impl Taken {
 impl Drop for Taken {
     #[inline]
     fn drop(&mut self) {
-        self.0.is_taken.store(false, Ordering::Release);
+        self.0.holder.store(ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// From now on, what other threads use when the process forks is free in the child, which does not have them.
+pub fn outlive_forks() {
+    // SAFETY: a function that needs nothing.
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
+}
+
+extern "C" fn after_fork() {
+    let own = thread::current();
+    for room in &FREE {
+        if room.holder.load(Ordering::Relaxed) != own {
+            room.holder.store(ptr::null_mut(), Ordering::Relaxed);
+        }
     }
 }
 

@@ -134,6 +134,28 @@ pub fn random_byte_at(address: usize) -> Result<(), Errno> {
     if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
 }
 
+/// Blocks signals of this thread, and returns those that were blocked before; `None` if the system refuses. By number: the C library's function may be one that the
+/// program replaced.
+pub fn block_signals(signals: u64) -> Option<u64> {
+    let mut before = 0u64;
+    let words = [
+        libc::SIG_BLOCK as usize,
+        (&raw const signals).expose_provenance(),
+        (&raw mut before).expose_provenance(),
+        size_of::<u64>(),
+    ];
+    // SAFETY: the kernel reads the one set and writes the other.
+    (unsafe { raw_call(libc::SYS_rt_sigprocmask, words) } == 0).then_some(before)
+}
+
+/// Blocks these signals of this thread, and no others.
+pub fn set_signals(signals: u64) {
+    let set = (&raw const signals).expose_provenance();
+    let words = [libc::SIG_SETMASK as usize, set, 0, size_of::<u64>()];
+    // SAFETY: the kernel reads the set.
+    unsafe { raw_call(libc::SYS_rt_sigprocmask, words) };
+}
+
 /// Has the kernel read eight bytes, and do nothing with them: a set of signals that nobody says what to do with.
 pub fn read_at(address: usize) -> Result<(), Errno> {
     const NOTHING: usize = usize::MAX;

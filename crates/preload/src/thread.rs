@@ -139,7 +139,7 @@ pub fn cancellation_point() {
 const CANCEL_DISABLE: c_int = 1;
 
 /// What a mistake of the program raises at once: it cannot wait.
-const AT_ONCE: [c_int; 6] =
+pub const AT_ONCE: [c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
 impl Serving {
