@@ -35,7 +35,8 @@ pub(super) fn named(argument: &[u8], from: usize, looks: &Looks) -> Option<(usiz
             || matches!(byte, b'"' | b'\'') && is_key(argument, at);
         let is_told_by_next = || match byte {
             b'"' | b'\'' => {
-                is_quoted_option(argument, begins, at) || is_set_by_call(argument, begins, at)
+                is_quoted_option(argument, begins, at)
+                    || text_of_call(argument, begins, at).is_some()
             }
             // Behind a line, the next thing begins.
             b'\n' => name.starts_with(b"-"),
@@ -101,20 +102,30 @@ fn is_quoted_option(argument: &[u8], begins: usize, quote: usize) -> bool {
     word.starts_with(b"-") && begin == argument.get(quote)
 }
 
-/// Returns true for the quotation mark that ends the first of several texts that a function gets: `setenv("NAME", "VALUE")`.
-fn is_set_by_call(argument: &[u8], begins: usize, quote: usize) -> bool {
-    let before = begins.checked_sub(1).and_then(|it| argument.get(..it)).unwrap_or(&[]);
-    let is_quoted = argument.get(begins.wrapping_sub(1)) == argument.get(quote);
-    let behind = argument.get(quote + 1..).unwrap_or(&[]).trim_ascii_start();
-    let next = behind.strip_prefix(b",").map(<[u8]>::trim_ascii_start);
-    is_quoted
-        && before.trim_ascii_end().ends_with(b"(")
-        && next.is_some_and(|it| matches!(it.first(), Some(b'"' | b'\'')))
+/// Returns where the second of several texts begins that a function gets, with its quotation mark, if another mark ends the first: `setenv("NAME", "VALUE")`, also with
+/// backslashes before the marks, or a letter as in `f'…'`.
+fn text_of_call(argument: &[u8], begins: usize, quote: usize) -> Option<usize> {
+    const BEFORE_MARK: usize = 4;
+    let opening = begins.checked_sub(1)?;
+    let before = argument.get(..opening)?;
+    let letters = before.iter().rev().take_while(|it| !b"( \t\n".contains(it)).take(BEFORE_MARK);
+    let call = before.get(..before.len() - letters.count())?.trim_ascii_end();
+    if argument.get(opening) != argument.get(quote) || !call.ends_with(b"(") {
+        return None;
+    }
+    let behind =
+        argument.get(quote + 1..)?.trim_ascii_start().strip_prefix(b",")?.trim_ascii_start();
+    let mark = behind.iter().take(BEFORE_MARK).position(|it| matches!(it, b'"' | b'\''))?;
+    Some(argument.len() - behind.len() + mark)
 }
 
-/// Returns true for the word by which csh and fish set a variable: `setenv NAME VALUE`, `set -gx NAME VALUE`.
+/// Returns true for the word by which csh and fish set a variable: `setenv NAME VALUE`, `set -gx NAME VALUE`, `set --export NAME VALUE`.
 fn is_setting(word: Option<&[u8]>) -> bool {
-    matches!(word.map(<[u8]>::trim_ascii), Some(b"setenv" | b"-x" | b"-gx" | b"-Ux" | b"-lx"))
+    let word = word.unwrap_or(&[]).trim_ascii();
+    let flags = word.strip_prefix(b"-").unwrap_or(&[]);
+    word == b"setenv"
+        || word == b"--export"
+        || flags.contains(&b'x') && flags.iter().all(u8::is_ascii_alphabetic) && flags.len() <= 3
 }
 
 /// Returns the value behind a name if it must not be known.
@@ -146,7 +157,8 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
         _ if is_before_value => b"?",
         _ => b"",
     };
-    let start = start_of_value(argument, at + arrow, besides);
+    let behind = if is_quote { text_of_call(argument, begins, at) } else { None };
+    let start = start_of_value(argument, behind.unwrap_or(at + arrow), besides);
     let value = argument.get(start..).unwrap_or(&[]);
     // What a shell takes for an end of the command.
     let is_end_of_command = value.first().is_some_and(|it| b"|&;<)".contains(it));
