@@ -134,22 +134,24 @@ fn a_name_that_somebody_else_took_keeps_nobody_from_recording() {
 fn a_recording_has_another_name_if_somebody_else_took_its_own() {
     let Some(node) = Node::new() else { return };
     fs::set_permissions(node.folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let record_rank = |rank: &str, plant: &str| {
+        let mut command = binary();
+        command.args(["record", "true"]).env("SLURM_JOB_ID", "4711").env("SLURM_PROCID", rank);
+        command.current_dir(node.folder.path()).env("PLIMSOLL_LIBRARY", library());
+        let outcome: Outcome = command.output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
+        outcome.stderr
+    };
     for plant in ["mkdir -m 777", "touch", "mkfifo", "ln -s /etc"] {
         Attacker::does(node.folder.path(), &format!("{plant} plimsoll-true-4711"));
-        let mut command = binary();
-        command
-            .args(["record", "true"])
-            .env("SLURM_JOB_ID", "4711")
-            .current_dir(node.folder.path());
-        let outcome: Outcome = command.env("PLIMSOLL_LIBRARY", library()).output().unwrap().into();
-        assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains("recorded into plimsoll-true-4711-2;"),
-            "{}",
-            outcome.stderr
-        );
-        fs::remove_dir_all(node.folder.path().join("plimsoll-true-4711-2")).unwrap();
+        let told = record_rank("0", plant);
+        assert!(told.contains("into plimsoll-true-4711-2;"), "{told}");
         Attacker::does(node.folder.path(), "rm -r plimsoll-true-4711");
+        // It is given back before the next rank comes.
+        record_rank("1", plant);
+        assert!(!node.folder.path().join("plimsoll-true-4711").exists());
+        assert_eq!(processes(&node.folder.path().join("plimsoll-true-4711-2")).len(), 2);
+        fs::remove_dir_all(node.folder.path().join("plimsoll-true-4711-2")).unwrap();
     }
 }
 

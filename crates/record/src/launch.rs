@@ -180,22 +180,36 @@ fn id(directory: &Directory, id: Option<String>) -> String {
     }
 }
 
-/// Returns the name, or that with a number behind it which nobody else has taken: names of jobs are known to all. Ranks that
-/// start together see the same.
+/// Returns the name, or that with a number behind it, of which there is a directory of this user's, or else the first that nobody else has taken: names of jobs are known
+/// to all. Ranks that start together see the same, also if others give back what they took.
 fn not_of_others(name: &str) -> PathBuf {
-    let numbered = (2..=NAMES_MAX).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_string()).chain(numbered);
     // Another user's file system says of files what it likes, or never answers.
     let Ok(here) = Directory::open_unserved(Path::new(".")) else { return name.into() };
-    let is_open_to_us = |name: &String| match here.facts_of(name) {
-        Ok(facts) => facts.st_uid == acting_user(),
-        Err(error) => error.kind() == ErrorKind::NotFound,
+    let is_own = |name: &str| here.facts_of(name).is_ok_and(|it| it.st_uid == acting_user());
+    if is_own(name) {
+        return name.into();
+    }
+    let is_free =
+        |name: &String| here.facts_of(name).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let numbered = |number: usize| format!("{name}-{number}");
+    let number_of = |told: OsString| -> Option<usize> {
+        let number = told.to_str()?.strip_prefix(name)?.strip_prefix('-')?.parse().ok()?;
+        (2..=NAMES_MAX).contains(&number).then_some(number)
     };
-    names.find(is_open_to_us).unwrap_or_else(|| name.to_string()).into()
+    let there = here.names_that_begin(&format!("{name}-"), LISTED_MAX).unwrap_or_default();
+    let own = there.into_iter().filter_map(number_of).filter(|it| is_own(&numbered(*it)));
+    if let Some(number) = own.min() {
+        return numbered(number).into();
+    }
+    let mut names = std::iter::once(name.to_string()).chain((2..=NAMES_MAX).map(numbered));
+    names.find(is_free).unwrap_or_else(|| name.to_string()).into()
 }
 
 /// Whoever takes them all in advance has made as many directories.
 const NAMES_MAX: usize = 9999;
+
+/// In a directory of more names, recordings with a number are not looked for.
+const LISTED_MAX: usize = 1_000_000;
 
 impl Prepared {
     /// Returns the whole path of the recording.
