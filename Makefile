@@ -127,9 +127,10 @@ install: build install-c
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	umask 022; $(PLIMSOLL) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/plimsoll
-	umask 022; $(PLIMSOLL) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_plimsoll
-	umask 022; $(PLIMSOLL) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
+	for shell in bash zsh fish; do $(PLIMSOLL) completions $$shell > target/release/plimsoll.$$shell || exit 1; done
+	install -m 644 target/release/plimsoll.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/plimsoll
+	install -m 644 target/release/plimsoll.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_plimsoll
+	install -m 644 target/release/plimsoll.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 	@echo 'make install: plimsoll is in $(DESTDIR)$(PREFIX)/bin'
 
 # For programs in C that write containers, alone: needs nothing else of this tree.
@@ -140,6 +141,7 @@ install-c: needs
 	ln -sf libplimsoll_stow.so.1 $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.so
 	install -m 644 target/release/libplimsoll_stow_c.a $(DESTDIR)$(PREFIX)/lib/libplimsoll_stow.a
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	umask 022; sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$($(CARGO) pkgid --package plimsoll-stow-c | sed 's/.*[#@]//')|" \
-	    include/plimsoll_stow.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/plimsoll_stow.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$($(CARGO) pkgid --package plimsoll-stow-c | sed 's/.*[#@]//')|" \
+	    include/plimsoll_stow.pc.in > target/release/plimsoll_stow.pc
+	install -m 644 target/release/plimsoll_stow.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/plimsoll_stow.pc
 	@echo 'make install-c: pkg-config --cflags --libs plimsoll_stow'
