@@ -42,16 +42,28 @@ impl Directory {
     /// # Errors
     /// If it cannot be listed.
     pub fn names_and_kinds(&self) -> io::Result<Vec<(OsString, FileType)>> {
-        let mut names = Vec::new();
+        let mut names = self.entries(|name, kind, _| Some((name, kind)))?;
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(names)
+    }
+
+    /// Returns what is wanted of the names in it, in any order: each is given with its kind, as above, and the number of the file in its file system.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn entries<T>(
+        &self,
+        mut wanted: impl FnMut(OsString, FileType, u64) -> Option<T>,
+    ) -> io::Result<Vec<T>> {
+        let mut entries = Vec::new();
         for entry in Dir::new(self.reopened()?)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes().to_vec();
             if name != b"." && name != b".." {
-                names.push((OsString::from_vec(name), entry.file_type()));
+                entries.extend(wanted(OsString::from_vec(name), entry.file_type(), entry.ino()));
             }
         }
-        names.sort_by(|one, other| one.0.cmp(&other.0));
-        Ok(names)
+        Ok(entries)
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn keep_private_file(file: impl AsFd, directory: &Directory) {
     }
 }
 
-fn anchor_mode(directory: &Directory) -> u32 {
+pub(crate) fn anchor_mode(directory: &Directory) -> u32 {
     directory.facts_of(ANCHOR).map_or(PRIVATE_FILE, |it| it.st_mode)
 }
 

@@ -1,9 +1,9 @@
 //! Who may look into the directories that have a container's logs: nobody who may not read its file.
 
 use crate::anchor::keep_out;
-use crate::error::Attempt;
-use crate::home::{Looks, Made};
 use crate::log_places::{LogPlaces, Use, sort_by_place};
+use crate::noted::Standing;
+use crate::standing::standing_to_change;
 use crate::{Container, StowError};
 
 /// Keeps those out of all its logs that can be reached to whom a file of this mode is not readable, as of the container's own directory: a target may be away.
@@ -11,17 +11,16 @@ use crate::{Container, StowError};
 /// # Errors
 /// If the list of logs cannot be read.
 pub fn keep_out_of_logs(container: &Container, mode: u32) -> Result<(), StowError> {
+    // Those of the container that this one is a copy of are that one's. Of one that was moved nobody knows, and then they are closed.
+    if matches!(standing_to_change(container)?, Standing::Copy(_)) {
+        return Ok(());
+    }
     let mut listed = container.logs()?;
     sort_by_place(&mut listed, |it| it);
     listed.dedup_by(|one, other| (&one.path, &one.target) == (&other.path, &other.target));
     let mut places = LogPlaces::of(container, Use::Change);
-    let mut looks = Looks::of(container);
-    let own = Made::of(container.directory()).attempt("look at", container.path())?;
     for it in &listed {
-        if let Ok((held, _)) = places.log(it)
-            // Those of the container that this one is a copy of are that one's.
-            && held.note(&mut looks).is_none_or(|it| own.is_noted(it))
-        {
+        if let Ok((held, _)) = places.log(it) {
             let _ = keep_out(held.place.directory(), mode);
         }
     }

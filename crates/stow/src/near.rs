@@ -7,7 +7,7 @@ use plimsoll_guarded::{Directory, Refusal, acting_user, open_trusted};
 
 use crate::Id;
 use crate::home::{Above, Home, Made};
-use crate::listed::{Listed, is_no_directory};
+use crate::listed::{Freshness, Listed, is_no_directory};
 use crate::marker::id_of;
 
 /// A container that is where its logs say.
@@ -46,12 +46,17 @@ impl FoundHome {
 ///
 /// # Errors
 /// As [`Near::look`], or if something there cannot be looked at, and may be it.
-pub fn is_gone_from(path: &Path, noted: &Home, id: Id) -> io::Result<Option<bool>> {
+pub fn is_gone_from(
+    path: &Path,
+    noted: &Home,
+    id: Id,
+    freshness: Freshness,
+) -> io::Result<Option<bool>> {
     // Whoever could exchange it: what is there is there.
     if found_at(path, id).is_some() {
         return Ok(Some(false));
     }
-    let near = Near::look(path, id)?;
+    let near = Near::look(path, id, freshness)?;
     if !near.found.is_empty() {
         return Ok(Some(false));
     }
@@ -76,7 +81,7 @@ impl Near {
     ///
     /// # Errors
     /// If nobody can look there, or if others can exchange a directory on the way: what is not there then proves nothing.
-    pub(crate) fn look(path: &Path, id: Id) -> io::Result<Self> {
+    pub(crate) fn look(path: &Path, id: Id, freshness: Freshness) -> io::Result<Self> {
         let above = path.parent().unwrap_or(path);
         let trusted = open_trusted(above).map_err(io::Error::other)?;
         if !trusted.missing.is_empty() {
@@ -84,7 +89,7 @@ impl Near {
         }
         let parent = trusted.directory;
         let mut near = Near { found: Vec::new(), above: Above::of(&parent), unseen: None };
-        let listed = Listed::of(&parent)?;
+        let listed = Listed::of(&parent, freshness)?;
         let is_listed = |name| listed.that_may_be(id).any(|it| it == name);
         // Another user's of which nobody knows what it is, and which is not there otherwise.
         let noted = path.file_name().filter(|it| !is_listed(*it) && parent.facts_of(it).is_ok());

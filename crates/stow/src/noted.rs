@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Attempt;
 use crate::home::{Home, Made, tells_devices};
+use crate::listed::Freshness;
 use crate::near::{Near, found_at};
 use crate::{Container, StowError};
 
@@ -30,7 +31,7 @@ pub(crate) struct Nears {
 
 impl Nears {
     fn at(&mut self, path: &Path, container: &Container) -> Option<&Near> {
-        let look = || Near::look(path, container.id()).ok();
+        let look = || Near::look(path, container.id(), Freshness::Lately).ok();
         self.looked.entry(path.to_path_buf()).or_insert_with(look).as_ref()
     }
 }

@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::home::Home;
+use crate::listed::Freshness;
 use crate::log::{DIRECTORY_PREFIX, FILE_PREFIX, Log, file_name};
 use crate::log_place::LogPlace;
 use crate::near::is_gone_from;
@@ -48,7 +49,7 @@ pub fn stray_logs(target: &Path, below: &Below, now: SystemTime) -> io::Result<V
         let Some(id) = id else { continue };
         let Ok(logs) = directory.child(&name) else { continue };
         let is_own = logs.facts().is_ok_and(|it| it.st_uid == acting_user());
-        if is_own && let Some(stray) = look(&logs, id, below, now)? {
+        if is_own && let Some(stray) = look(&logs, id, below, now, Freshness::Lately)? {
             found.push(stray);
         }
     }
@@ -63,7 +64,7 @@ pub fn remove_stray(stray: &StrayLogs, below: &Below, now: SystemTime) -> io::Re
     let target = stray.path.parent().unwrap_or(&stray.path);
     // What is looked at is what is removed, whatever has this name by now.
     let place = LogPlace::open(target, stray.id)?;
-    match look(place.directory(), stray.id, below, now)? {
+    match look(place.directory(), stray.id, below, now, Freshness::Now)? {
         None => return Err(io::Error::other("their container is there again")),
         Some(StrayLogs { kept: Some(why), .. }) => return Err(io::Error::other(why)),
         Some(_) => {}
@@ -75,7 +76,13 @@ pub fn remove_stray(stray: &StrayLogs, below: &Below, now: SystemTime) -> io::Re
 }
 
 /// Returns what is told of logs whose container is not found; `None` if it is.
-fn look(logs: &Directory, id: Id, below: &Below, now: SystemTime) -> io::Result<Option<StrayLogs>> {
+fn look(
+    logs: &Directory,
+    id: Id,
+    below: &Below,
+    now: SystemTime,
+    freshness: Freshness,
+) -> io::Result<Option<StrayLogs>> {
     if below.has(id) {
         return Ok(None);
     }
@@ -83,7 +90,7 @@ fn look(logs: &Directory, id: Id, below: &Below, now: SystemTime) -> io::Result<
     let home = noted.as_ref().and_then(|it| it.path.clone());
     let mut kept: Option<String> = match noted.as_ref().zip(home.as_deref()) {
         None => Some("nothing says where their container was".into()),
-        Some((noted, path)) => match is_gone_from(path, noted, id) {
+        Some((noted, path)) => match is_gone_from(path, noted, id, freshness) {
             Ok(Some(true)) => None,
             Ok(Some(false)) => return Ok(None),
             Ok(None) => Some(

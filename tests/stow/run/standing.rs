@@ -58,6 +58,32 @@ fn who_may_read_a_container_is_not_decided_by_its_copy() {
     assert!(!directories.is_empty() && directories.iter().all(|it| mode(it) == 0o755));
     stowed.shell("chmod 600 public");
     assert!(directories.iter().all(|it| mode(it) == 0o700));
+    // Of what was moved or restored nobody else has the logs.
+    for directory in &directories {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::remove_dir_all(stowed.at("public")).unwrap();
+    stowed.shell("chmod 600 copy");
+    assert!(directories.iter().all(|it| mode(it) == 0o700));
+}
+
+/// A copy takes the place of the container that it is a copy of, and is private.
+#[test]
+fn whoever_gets_the_logs_of_another_container_says_who_may_read_them() {
+    let stowed = Stowed::new();
+    stowed.shell("umask 022; head -c 300000 /dev/zero > public");
+    let mut copy = Command::new("cp");
+    copy.arg("-rp").args(["public", "copy"].map(|it| stowed.at(it)));
+    assert!(copy.status().unwrap().success());
+    let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
+    let directories: Vec<PathBuf> = stowed.storage.targets.iter().flat_map(inside).collect();
+    for directory in &directories {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    stowed.shell("chmod 600 copy; mv copy public; echo more >> public");
+    let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let directories: Vec<PathBuf> = stowed.storage.targets.iter().flat_map(inside).collect();
+    assert!(!directories.is_empty() && directories.iter().all(|it| mode(it) == 0o700));
 }
 
 /// The attack: an archive has containers whose files claim to be private, while everybody may look into them and write to their parts. Their owner trusts them with a secret.
