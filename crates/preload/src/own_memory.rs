@@ -1,7 +1,8 @@
 //! Memory of the library's own, for what allocates in it (backends): never the program's allocator, which may be
 //! anything, may be in use by the very thread that we interrupted, and may count what a program leaks.
 //!
-//! Blocks of powers of two come from slabs, slabs from one range of addresses; what is larger is a mapping. Free
+//! Blocks of powers of two come from slabs, slabs from ranges of addresses, of which there are few: what is reserved counts where a program limits its
+//! address space, also later. What is larger is a mapping. Free
 //! blocks of a size are a list that is changed by compare-and-exchange only, so that neither a signal handler on the
 //! same thread nor a child that was forked while another thread allocated can find it locked or half changed. What
 //! other threads held at a fork is lost to the child. The links are beside the blocks, not in them: a thread may look
@@ -22,8 +23,11 @@ static MEMORY: OwnMemory = OwnMemory::new();
 
 /// Bytes of a slab, whose blocks have one size.
 const SLAB_BYTES: usize = 256 << 10;
-/// Slabs at most: 16 GiB of small blocks, of which addresses are reserved and no memory.
-const SLABS: usize = 65536;
+/// Slabs of a range, of which addresses are reserved and no memory: 64 MiB.
+const RANGE_SLABS: usize = 256;
+/// Ranges at most: 16 GiB of small blocks.
+const RANGES: usize = 256;
+const SLABS: usize = RANGES * RANGE_SLABS;
 /// The smallest block and the largest, as powers of two.
 const SMALLEST: u32 = 6;
 const LARGEST: u32 = 15;
@@ -35,10 +39,10 @@ const PAGE_BYTES: usize = 4096;
 
 /// An allocator on mapped memory.
 struct OwnMemory {
-    /// Where the slabs begin, a multiple of their size, plus how many there is room for; null before the first. In
+    /// Where the slabs of each range begin, a multiple of their size, plus how many there is room for; null before the first. In
     /// one word, so that nobody sees the one without the other.
-    range: AtomicPtr<u8>,
-    /// Slabs in use.
+    ranges: [AtomicPtr<u8>; RANGES],
+    /// The number of the next slab; those before it are in use, or there was no room for them.
     used: AtomicU32,
     /// The size of the blocks of each slab, as a power of two.
     sizes: [AtomicU8; SLABS],
@@ -51,7 +55,7 @@ impl OwnMemory {
     /// Makes an empty memory: nothing is mapped before the first block is asked for.
     const fn new() -> Self {
         OwnMemory {
-            range: AtomicPtr::new(ptr::null_mut()),
+            ranges: [const { AtomicPtr::new(ptr::null_mut()) }; RANGES],
             used: AtomicU32::new(0),
             sizes: [const { AtomicU8::new(0) }; SLABS],
             free: [const { AtomicU64::new(0) }; SIZES],
@@ -105,14 +109,7 @@ impl OwnMemory {
     /// Makes free blocks of this size; false when there is no more memory.
     #[cold]
     fn add_slab(&self, size: u32) -> bool {
-        if !self.has_room() {
-            return false;
-        }
-        let slab = self.used.fetch_add(1, Ordering::Relaxed);
-        if slab as usize >= self.room() {
-            self.used.fetch_sub(1, Ordering::Relaxed);
-            return false;
-        }
+        let Some(slab) = self.next_slab() else { return false };
         let start = self.slab(slab);
         let access = MprotectFlags::READ | MprotectFlags::WRITE;
         // SAFETY: the slab is within the range that was reserved, and nobody else has its number.
@@ -133,14 +130,32 @@ impl OwnMemory {
         true
     }
 
-    /// Reserves the range of addresses, once; as much as this program's limits allow.
-    fn has_room(&self) -> bool {
-        if self.room() > 0 {
+    /// Returns the number of a slab that nobody else has; `None` when there is no more room.
+    fn next_slab(&self) -> Option<u32> {
+        loop {
+            let slab = self.used.load(Ordering::Relaxed);
+            let (number, place) = (slab as usize / RANGE_SLABS, slab as usize % RANGE_SLABS);
+            let range = self.ranges.get(number)?;
+            if !self.has_room(range) {
+                return None;
+            }
+            let is_in = place < room(range);
+            let next = if is_in { slab + 1 } else { ((number + 1) * RANGE_SLABS) as u32 };
+            let order = Ordering::Relaxed;
+            if self.used.compare_exchange(slab, next, order, order).is_ok() && is_in {
+                return Some(slab);
+            }
+        }
+    }
+
+    /// Reserves a range of addresses, once; as much as this program's limits allow.
+    fn has_room(&self, range: &AtomicPtr<u8>) -> bool {
+        if room(range) > 0 {
             return true;
         }
         let limit = getrlimit(Resource::As).current.unwrap_or(u64::MAX);
         // The program needs the rest.
-        let mut slabs = SLABS.min((limit / 8) as usize / SLAB_BYTES).max(4);
+        let mut slabs = RANGE_SLABS.min((limit / 8) as usize / SLAB_BYTES).max(4);
         while slabs >= 4 {
             // One more, so that they can begin at a multiple of their size.
             let length = (slabs + 1) * SLAB_BYTES;
@@ -148,40 +163,20 @@ impl OwnMemory {
             // SAFETY: a new mapping at an address of the kernel's choice, of which nothing can be used yet.
             let mapped =
                 unsafe { mmap_anonymous(ptr::null_mut(), length, ProtFlags::empty(), flags) };
-            if let Ok(range) = mapped {
-                return self.begin_at(range.cast(), length, slabs);
+            if let Ok(mapped) = mapped {
+                begin_at(range, mapped.cast(), length, slabs);
+                return true;
             }
             slabs /= 4;
         }
         false
     }
 
-    fn begin_at(&self, range: *mut u8, length: usize, slabs: usize) -> bool {
-        let base = range.wrapping_add(range.align_offset(SLAB_BYTES));
-        let is_first = self
-            .range
-            .compare_exchange(
-                ptr::null_mut(),
-                base.wrapping_add(slabs),
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            )
-            .is_ok();
-        if !is_first {
-            // Another thread, or a signal handler, was faster.
-            // SAFETY: nobody knows of this range.
-            let _ = unsafe { munmap(range.cast(), length) };
-        }
-        true
-    }
-
-    fn room(&self) -> usize {
-        self.range.load(Ordering::Acquire).addr() % SLAB_BYTES
-    }
-
     fn slab(&self, slab: u32) -> *mut u8 {
-        let base = self.range.load(Ordering::Acquire).map_addr(|range| range - range % SLAB_BYTES);
-        base.wrapping_add(slab as usize * SLAB_BYTES)
+        let Some(range) = self.ranges.get(slab as usize / RANGE_SLABS) else {
+            return ptr::null_mut();
+        };
+        base(range).wrapping_add(slab as usize % RANGE_SLABS * SLAB_BYTES)
     }
 
     /// Returns where a block's link is: at the beginning of its slab.
@@ -197,11 +192,35 @@ impl OwnMemory {
 
     /// Returns the number and size of the block at an address; `None` for a mapping of its own.
     fn block_at(&self, address: *mut u8) -> Option<(u32, u32)> {
-        let distance = address.addr().checked_sub(self.slab(0).addr())?;
-        let slab = distance / SLAB_BYTES;
+        let (slab, place) = self.ranges.iter().enumerate().find_map(|(number, range)| {
+            let distance = address.addr().checked_sub(base(range).addr())?;
+            let (slab, place) = (distance / SLAB_BYTES, distance % SLAB_BYTES);
+            (slab < room(range)).then_some((number * RANGE_SLABS + slab, place))
+        })?;
         let size = u32::from(self.sizes.get(slab)?.load(Ordering::Acquire));
-        (size != 0).then(|| (slab as u32 * BLOCKS + ((distance % SLAB_BYTES) >> size) as u32, size))
+        (size != 0).then(|| (slab as u32 * BLOCKS + (place >> size) as u32, size))
     }
+}
+
+/// Has a range begin there, unless it has begun.
+fn begin_at(range: &AtomicPtr<u8>, mapped: *mut u8, length: usize, slabs: usize) {
+    let base = mapped.wrapping_add(mapped.align_offset(SLAB_BYTES));
+    let (new, order) = (base.wrapping_add(slabs), Ordering::AcqRel);
+    if range.compare_exchange(ptr::null_mut(), new, order, Ordering::Acquire).is_err() {
+        // Another thread, or a signal handler, was faster.
+        // SAFETY: nobody knows of this range.
+        let _ = unsafe { munmap(mapped.cast(), length) };
+    }
+}
+
+/// Returns how many slabs a range has room for.
+fn room(range: &AtomicPtr<u8>) -> usize {
+    range.load(Ordering::Acquire).addr() % SLAB_BYTES
+}
+
+/// Returns where the first slab of a range begins.
+fn base(range: &AtomicPtr<u8>) -> *mut u8 {
+    range.load(Ordering::Acquire).map_addr(|range| range - range % SLAB_BYTES)
 }
 
 /// Returns the head of a list with another first block.

@@ -177,6 +177,38 @@ fn a_container_that_takes_too_much_memory_is_refused_and_ends_no_program() {
     assert!(shown.stdout.contains("799999"), "{} {}", shown.stdout, shown.stderr);
 }
 
+/// Programs limit what they themselves may take, as test runners do: addresses that the library only reserves count, too.
+#[test]
+fn a_program_may_limit_its_own_memory() {
+    let stowed = Stowed::new();
+    let told = stowed.shell_on_targets(
+        "ulimit -v 3000000; head -c 100000 /dev/zero > out; wc -c < out
+         python3 -c 'held = bytearray(500 << 20); open(\"more\", \"w\").write(\"it\")'; cat more",
+    );
+    assert_eq!(told, "100000\nit");
+}
+
+/// The calls by number that are older than those which the C library makes.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn old_calls_by_number_are_on_the_file() {
+    let stowed = Stowed::new();
+    let script = "
+import ctypes, os
+call = ctypes.CDLL(None, use_errno=True).syscall
+O_STAT, O_FSTAT, O_LSTAT, ACCESS, TRUNCATE, RENAME, MKDIR, RMDIR, CREAT, UNLINK = 4, 5, 6, 21, 76, 82, 83, 84, 85, 87
+def sized(number, what):
+    status = (ctypes.c_int64 * 18)()
+    assert call(number, what, status) == 0
+    return status[6]
+fd = call(CREAT, b'a', 0o600)
+os.write(fd, b'x' * 100000)
+print(sized(O_STAT, b'a'), sized(O_LSTAT, b'a'), sized(O_FSTAT, fd), call(ACCESS, b'a', 4))
+print(call(TRUNCATE, b'a', ctypes.c_long(5)), os.fstat(fd).st_size, call(RENAME, b'a', b'b'))
+print(call(MKDIR, b'd', 0o700), call(RMDIR, b'd'), os.listdir('.'), call(UNLINK, b'b'), os.listdir('.'))";
+    assert_eq!(stowed.python(script), "100000 100000 100000 0\n0 5 0\n0 0 ['b'] 0 []\n");
+}
+
 /// The attack: a container of many logs, which takes all descriptors of whoever opens it.
 #[test]
 fn a_container_of_many_logs_leaves_descriptors_to_the_program() {

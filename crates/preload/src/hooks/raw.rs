@@ -151,6 +151,7 @@ fn with_errno(result: isize) -> isize {
 system_calls! {
     SYS_open (path flags mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
     SYS_openat (at path flags mode) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
+    SYS_creat (path mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode as mode_t, || call() as c_int);
     SYS_close (fd) => |call| descriptor::close(Op::Close, fd as c_int, || call() as c_int);
     SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, |first, last| real(libc::SYS_close_range, [first as usize, last as usize, flags, 0, 0, 0]) as c_int);
     SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, None, || call() as c_int);
@@ -179,6 +180,18 @@ system_calls! {
     SYS_fallocate (fd mode offset length) => |call| descriptor::ask(Op::Fallocate, fd as c_int, length as u64, || Request::Allocate { mode: mode as c_int, offset: offset as off_t, length: length as off_t }, call);
     SYS_statx (at path flags mask status) => |call| name::ask(Op::Stat, at as c_int, path as *const c_char, 0, || NameRequest::Status(Status::Extended { to: status as *mut c_void, flags: flags as c_int, mask: mask as c_uint }), call);
     SYS_newfstatat (at path status flags) => |call| name::ask(Op::Stat, at as c_int, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: flags as c_int }), call);
+    SYS_stat (path status) => |call| name::ask(Op::Stat, AT_FDCWD, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: 0 }), call);
+    SYS_lstat (path status) => |call| name::ask(Op::Stat, AT_FDCWD, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: libc::AT_SYMLINK_NOFOLLOW }), call);
+    SYS_fstat (fd status) => |call| descriptor::ask(Op::Stat, fd as c_int, 0, || Request::Status(Status::Plain { to: status as *mut c_void, flags: 0 }), call);
+    SYS_truncate (path length) => |call| name::ask(Op::Truncate, AT_FDCWD, path as *const c_char, length as u64, || NameRequest::Truncate { length: length as off_t }, call);
+    SYS_unlink (path) => |call| name::ask(Op::Unlink, AT_FDCWD, path as *const c_char, 0, || NameRequest::Unlink { flags: 0 }, call);
+    SYS_rmdir (path) => |call| name::ask(Op::Rmdir, AT_FDCWD, path as *const c_char, 0, || NameRequest::Unlink { flags: libc::AT_REMOVEDIR }, call);
+    SYS_mkdir (path mode) => |call| name::ask(Op::Mkdir, AT_FDCWD, path as *const c_char, mode as u64, || NameRequest::MakeDirectory { mode: mode as mode_t }, call);
+    SYS_rename (path to) => |call| name::ask(Op::Rename, AT_FDCWD, path as *const c_char, 0, || NameRequest::Rename { to: Name::new(AT_FDCWD, to as *const c_char), flags: 0 }, call);
+    SYS_renameat (at path to_at to) => |call| name::ask(Op::Rename, at as c_int, path as *const c_char, 0, || NameRequest::Rename { to: Name::new(to_at as c_int, to as *const c_char), flags: 0 }, call);
+    SYS_access (path mode) => |call| name::ask(Op::Access, AT_FDCWD, path as *const c_char, 0, || NameRequest::Access { mode: mode as c_int, flags: 0 }, call);
+    SYS_faccessat (at path mode) => |call| name::ask(Op::Access, at as c_int, path as *const c_char, 0, || NameRequest::Access { mode: mode as c_int, flags: 0 }, call);
+    SYS_faccessat2 (at path mode flags) => |call| name::ask(Op::Access, at as c_int, path as *const c_char, 0, || NameRequest::Access { mode: mode as c_int, flags: flags as c_int }, call);
     SYS_unlinkat (at path flags) => |call| name::ask(name::unlinkat_op(flags as c_int), at as c_int, path as *const c_char, 0, || NameRequest::Unlink { flags: flags as c_int }, call);
     SYS_renameat2 (at path to_at to flags) => |call| name::ask(Op::Rename, at as c_int, path as *const c_char, 0, || NameRequest::Rename { to: Name::new(to_at as c_int, to as *const c_char), flags: flags as c_uint }, call);
     SYS_mkdirat (at path mode) => |call| name::ask(Op::Mkdir, at as c_int, path as *const c_char, mode as u64, || NameRequest::MakeDirectory { mode: mode as mode_t }, call);

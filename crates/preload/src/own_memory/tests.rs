@@ -56,14 +56,39 @@ fn what_is_given_back_is_used_again_and_grows_with_what_is_in_it() {
 #[test]
 fn when_nothing_is_left_it_says_so() {
     let memory = OwnMemory::new();
-    assert!(memory.has_room());
-    memory.range.store(memory.slab(0).wrapping_add(1), Ordering::Relaxed);
-    let mut count = 0;
-    // SAFETY: the size is not zero.
-    while !unsafe { memory.alloc(layout(1 << 15)) }.is_null() {
-        count += 1;
+    // One slab of the last range, and one of that before it.
+    for number in [RANGES - 2, RANGES - 1] {
+        let range = &memory.ranges[number];
+        assert!(memory.has_room(range));
+        range.store(base(range).wrapping_add(1), Ordering::Relaxed);
     }
-    assert_eq!(count, SLAB_BYTES / (1 << 15) - 1, "all but the one with the links");
+    memory.used.store(((RANGES - 2) * RANGE_SLABS) as u32, Ordering::Relaxed);
+    let mut taken = Vec::new();
+    // SAFETY: the size is not zero.
+    let take = || Some(unsafe { memory.alloc(layout(1 << 15)) }).filter(|it| !it.is_null());
+    while let Some(block) = take() {
+        taken.push(block);
+    }
+    assert_eq!(taken.len(), 2 * (SLAB_BYTES / (1 << 15) - 1), "all but those with the links");
+    // SAFETY: given back once.
+    taken.iter().for_each(|block| unsafe { memory.dealloc(*block, layout(1 << 15)) });
+    assert_eq!(std::iter::from_fn(take).count(), taken.len());
+}
+
+#[test]
+fn little_is_reserved_at_first_and_more_when_it_is_needed() {
+    let memory = OwnMemory::new();
+    let count = (RANGE_SLABS + 3) * (SLAB_BYTES / (1 << 15) - 1);
+    // SAFETY: as above.
+    let taken: Vec<*mut u8> = (0..count).map(|_| unsafe { memory.alloc(layout(1 << 15)) }).collect();
+    assert!(taken.iter().all(|it| !it.is_null()));
+    assert_eq!(memory.ranges.iter().filter(|it| room(it) > 0).count(), 2);
+    // SAFETY: as above.
+    taken.iter().for_each(|block| unsafe { memory.dealloc(*block, layout(1 << 15)) });
+    // SAFETY: as above.
+    let again = taken.iter().map(|_| unsafe { memory.alloc(layout(1 << 15)) });
+    assert!(again.collect::<std::collections::BTreeSet<_>>() == taken.into_iter().collect());
+    assert_eq!(memory.used.load(Ordering::Relaxed) as usize, RANGE_SLABS + 3);
 }
 
 /// Each block is marked with whose it is, and the mark is looked at before it is given back.
