@@ -151,7 +151,17 @@ fn a_recording_has_another_name_if_somebody_else_took_its_own() {
         record_rank("1", plant);
         assert!(!node.folder.path().join("plimsoll-true-4711").exists());
         assert_eq!(processes(&node.folder.path().join("plimsoll-true-4711-2")).len(), 2);
-        fs::remove_dir_all(node.folder.path().join("plimsoll-true-4711-2")).unwrap();
+        // What has these names and is another recording, or none, is passed over.
+        let at = |name: &str| node.folder.path().join(name);
+        fs::rename(at("plimsoll-true-4711-2"), at("plimsoll-true-4711")).unwrap();
+        fs::create_dir(at("plimsoll-true-4711-3")).unwrap();
+        fs::write(at("plimsoll-true-4711-3/thesis"), "mine").unwrap();
+        let told = record_rank("0", plant);
+        assert!(told.contains("into plimsoll-true-4711-2;"), "{told}");
+        assert_eq!(fs::read_dir(at("plimsoll-true-4711-3")).unwrap().count(), 1);
+        for name in ["plimsoll-true-4711", "plimsoll-true-4711-2", "plimsoll-true-4711-3"] {
+            fs::remove_dir_all(at(name)).unwrap();
+        }
     }
 }
 

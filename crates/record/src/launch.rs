@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_guarded::{Directory, acting_user};
+use plimsoll_guarded::Directory;
 use plimsoll_machine::{Machine, preload_library};
 use plimsoll_trace::variables;
 
@@ -185,7 +185,11 @@ fn id(directory: &Directory, id: Option<String>) -> String {
 fn not_of_others(name: &str) -> PathBuf {
     // Another user's file system says of files what it likes, or never answers.
     let Ok(here) = Directory::open_unserved(Path::new(".")) else { return name.into() };
-    let is_own = |name: &str| here.facts_of(name).is_ok_and(|it| it.st_uid == acting_user());
+    // In a directory of a group, its members give names to what is this user's.
+    let is_own = |name: &str| {
+        let is_it = |it: Directory| marker::may_begin_or_began_as(&it, Path::new(name));
+        here.child(name).is_ok_and(|it| it.require_own().is_ok() && is_it(it))
+    };
     if is_own(name) {
         return name.into();
     }

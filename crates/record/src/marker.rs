@@ -99,6 +99,16 @@ fn values(directory: &Directory, word: &str) -> Vec<String> {
     lines.filter_map(|line| line.strip_prefix(word)).map(str::to_string).collect()
 }
 
+/// Returns whether a directory has a recording that was begun under this path, or nothing but what one begins with.
+pub(crate) fn may_begin_or_began_as(directory: &Directory, asked: &Path) -> bool {
+    match values(directory, CALLED).first() {
+        Some(began) => *began == called(asked),
+        None => directory.names().is_ok_and(|names| {
+            names.iter().all(|it| it.as_encoded_bytes().starts_with(NAME.as_bytes()))
+        }),
+    }
+}
+
 fn text(asked: &Path, id: &str, key: &str, command: &str) -> String {
     let (host, path, ranks) = (host(), called(asked), ranks());
     format!(
