@@ -107,7 +107,7 @@ mod watch;
 pub mod word;
 mod writer;
 
-pub use anchor::keep_out;
+pub use anchor::{Users, keep_out};
 pub use aside::aside_name;
 pub use below::Below;
 pub use check::{Problem, check, repair};

@@ -45,7 +45,7 @@ pub struct Listed {
     /// When it is to be listed again, by whoever need not know it now.
     until: Instant,
     names: Vec<(OsString, Worth)>,
-    /// What was found out of directories, by their numbers.
+    /// What was found out of directories, by their numbers, which others may have by now.
     looked: HashMap<u64, Worth>,
 }
 
@@ -115,6 +115,8 @@ impl Listed {
                 return Ok(known.clone());
             }
         }
+        // Numbers of directories are used again.
+        let known = known.filter(|_| freshness == Freshness::Lately);
         let looked = known.as_ref().map(|it| &it.looked);
         let names = directory.entries(|name, kind, number| {
             if !matches!(kind, FileType::Directory | FileType::Unknown) {
@@ -189,7 +191,7 @@ fn remember(listed: &Arc<Listed>) {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::chown;
+    use std::os::unix::fs::{MetadataExt, chown};
 
     #[test]
     fn a_directory_is_listed_again_when_something_came_or_went() {
@@ -233,16 +235,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = Directory::open(folder.path()).unwrap();
         let listed = Listed::of(&directory, Freshness::Now).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        fs::create_dir(folder.path().join("new")).unwrap();
+        let number = fs::metadata(folder.path().join("new")).unwrap().ino();
         let slow = Arc::new(Listed {
             state: listed.state,
             is_settled: false,
             until: Instant::now() + Duration::from_secs(3600),
             names: Vec::new(),
-            looked: HashMap::new(),
+            // The number may be another directory's by now.
+            looked: HashMap::from([(number, Worth::Nothing)]),
         });
         remember(&slow);
-        std::thread::sleep(Duration::from_millis(30));
-        fs::create_dir(folder.path().join("new")).unwrap();
         let lately = Listed::of(&directory, Freshness::Lately).unwrap();
         assert!(Arc::ptr_eq(&lately, &slow));
         let now = Listed::of(&directory, Freshness::Now).unwrap();

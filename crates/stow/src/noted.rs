@@ -24,14 +24,19 @@ pub enum Standing {
 }
 
 /// What is in the directories of notes, each of which is looked into once.
-#[derive(Default)]
 pub(crate) struct Nears {
+    freshness: Freshness,
     looked: HashMap<PathBuf, Option<Near>>,
 }
 
 impl Nears {
+    /// Begins to look for what was there then.
+    pub fn that_were(freshness: Freshness) -> Self {
+        Nears { freshness, looked: HashMap::new() }
+    }
+
     fn at(&mut self, path: &Path, container: &Container) -> Option<&Near> {
-        let look = || Near::look(path, container.id(), Freshness::Lately).ok();
+        let look = || Near::look(path, container.id(), self.freshness).ok();
         self.looked.entry(path.to_path_buf()).or_insert_with(look).as_ref()
     }
 }

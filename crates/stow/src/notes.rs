@@ -4,6 +4,7 @@
 
 use crate::error::Attempt;
 use crate::home::{Home, Looks};
+use crate::listed::Freshness;
 use crate::log_places::{HeldPlace, LogPlaces, Use, sort_by_place};
 use crate::noted::{Nears, Standing, standing};
 use crate::rights::OTHERS_WRITE;
@@ -107,8 +108,16 @@ impl Notes {
 
     /// Returns what all notes together say: whoever forged a container can have laid a log and a note of his own beside those of another.
     pub(crate) fn standing(&self, container: &Container) -> Result<Standing, StowError> {
+        self.standing_by(container, Nears::that_were(Freshness::Lately))
+    }
+
+    /// Does the same for whoever makes logs his: by what is there at this moment.
+    pub(crate) fn standing_now(&self, container: &Container) -> Result<Standing, StowError> {
+        self.standing_by(container, Nears::that_were(Freshness::Now))
+    }
+
+    fn standing_by(&self, container: &Container, mut nears: Nears) -> Result<Standing, StowError> {
         let mut together = Standing::Original;
-        let mut nears = Nears::default();
         for noted in &self.told {
             let told = match noted {
                 Some(noted) => standing(container, noted, &mut nears)?,

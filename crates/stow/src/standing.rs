@@ -3,7 +3,7 @@
 //! Whoever may write to a target, or on the way to it, can show one directory to whoever asks and another one to whoever changes: what counts for a log is the note
 //! in the very directory, held open, in which it is changed. Logs without a note are nobody's until somebody makes them his.
 
-use crate::anchor::{anchor_mode, keep_out};
+use crate::anchor::{Users, keep_out};
 use crate::error::Attempt;
 use crate::home::{Home, Made, who_could_hide};
 use crate::log_place::LogPlace;
@@ -98,7 +98,7 @@ pub(crate) fn claim(container: &Container) -> Result<(), StowError> {
     for place in &places {
         let notes = Notes::of_one(Home::beside(place.directory()));
         let path = || container.path().to_path_buf();
-        match notes.standing(container)? {
+        match notes.standing_now(container)? {
             Standing::Copy(original) => return Err(StowError::Copy { path: path(), original }),
             Standing::Unknown(home) => {
                 if let Some(untrusted) = who_could_hide(&home) {
@@ -116,7 +116,7 @@ fn note_anew(container: &Container, home: &Home, place: &LogPlace) -> Result<(),
     let logs = place.directory();
     home.write(logs, !container.is_unsynced()).attempt("note the container in", logs.path())?;
     // They may have been open to more users as those of the one that had them.
-    let _ = keep_out(logs, anchor_mode(container.directory()));
+    let _ = keep_out(logs, Users::of_anchor(container.directory()));
     // Somebody may have removed the container meanwhile, and found the place not empty.
     let _ = place.remove_if_empty();
     Ok(())

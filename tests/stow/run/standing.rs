@@ -1,7 +1,7 @@
 //! What programs are told of the rights of a file that may be another one's: they copy it, with those rights.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,6 +65,37 @@ fn who_may_read_a_container_is_not_decided_by_its_copy() {
     fs::remove_dir_all(stowed.at("public")).unwrap();
     stowed.shell("chmod 600 copy");
     assert!(directories.iter().all(|it| mode(it) == 0o700));
+}
+
+/// The attack: targets are in a directory of a project's group, as is usual, and files are another group's.
+#[test]
+fn rights_of_a_files_group_are_not_those_of_the_targets_group() {
+    let stowed = Stowed::new();
+    let [project, team] = [65_010, 65_011];
+    let is_group = |path: &Path| chown(path, None, Some(project)).is_ok();
+    if !stowed.storage.targets.iter().all(|it| is_group(it)) {
+        eprintln!("SKIPPED: needs the right to give files to groups");
+        return;
+    }
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let open = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    stowed.storage.targets.iter().for_each(|it| open(it, 0o2770));
+    let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
+    let directories = || stowed.storage.targets.iter().flat_map(inside).collect::<Vec<_>>();
+    stowed.shell("umask 022; head -c 300000 /dev/zero > changed; echo small > given");
+    directories().iter().for_each(|it| open(it, 0o2750));
+    stowed.shell("chmod 640 changed");
+    assert!(!directories().is_empty() && directories().iter().all(|it| mode(it) == 0o700));
+    // To members of another group than that of the directory.
+    chown(stowed.at("given"), None, Some(project)).unwrap();
+    chown(stowed.at("given/anchor"), None, Some(project)).unwrap();
+    open(&stowed.at("given"), 0o750);
+    stowed.shell(&format!("chmod 640 given; chgrp {project} given"));
+    assert_eq!(mode(&stowed.at("given")), 0o750);
+    stowed.shell(&format!("chgrp {team} given"));
+    assert_eq!(mode(&stowed.at("given")), 0o700);
 }
 
 /// A copy takes the place of the container that it is a copy of, and is private.

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, is_gone, keep_out, keep_out_of_logs, size_in};
+use plimsoll_stow::{ANCHOR, Users, is_gone, keep_out, keep_out_of_logs, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -202,7 +202,8 @@ pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
     let found = at.container(follows(flags)).filter(|_| are_known(flags));
     let Some(found) = found else { return on_held(at, flags, change) };
     // The very one that was found: others may exchange names meanwhile.
-    let anchor = keep_private(&found, mode).and_then(|()| HeldFile::of_container(&found));
+    let users = Users { mode, group: found.anchor.st_gid };
+    let anchor = keep_private(&found, users).and_then(|()| HeldFile::of_container(&found));
     Some(anchor.and_then(|anchor| change(&anchor).map_err(number)).map(|()| 0))
 }
 
@@ -210,24 +211,30 @@ pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
 pub fn change_mode_of(fd: c_int, mode: u32) -> Answer {
     // One that is removed nobody can look into.
     let found = container_of(fd).ok().flatten()?;
-    keep_private(&found, mode).err().map(Err)
+    let users = Users { mode, group: found.anchor.st_gid };
+    keep_private(&found, users).err().map(Err)
 }
 
-/// Keeps those out of a container and its logs to whom a file of this mode is not readable.
-fn keep_private(found: &Found, mode: u32) -> Result<(), c_int> {
-    const GROUP_AND_OTHERS_READ: u32 = 0o044;
-    keep_out(found.directory(), mode).map_err(number)?;
+/// Keeps those out of a container and its logs to whom a file of these users is not readable.
+fn keep_private(found: &Found, users: Users) -> Result<(), c_int> {
+    keep_out(found.directory(), users).map_err(number)?;
     // Few take rights away, and the logs of all others need no look.
-    if mode & GROUP_AND_OTHERS_READ != GROUP_AND_OTHERS_READ
+    if !users.are_all()
         && let Ok(container) = found.open()
     {
-        let _ = keep_out_of_logs(&container, mode);
+        let _ = keep_out_of_logs(&container, users);
     }
     Ok(())
 }
 
-/// Changes the owner of the file. That of the container stays, which only its owner can write to.
+/// Changes the owner of the file, and keeps those out of its container who are not of the new group. The owner of the container stays, which only that one can write to.
 pub fn change_owner(at: &NamedAt<'_>, owner: u32, group: u32, flags: c_int) -> Answer {
+    if group != u32::MAX
+        && let Some(found) = at.container(follows(flags)).filter(|_| are_known(flags))
+        && let Err(error) = keep_private(&found, Users { group, ..Users::of(&found.anchor) })
+    {
+        return Some(Err(error));
+    }
     let owner = (owner != u32::MAX).then(|| Uid::from_raw(owner));
     let group = (group != u32::MAX).then(|| Gid::from_raw(group));
     on_held(at, flags, |file| chown(file.path().as_c_str(), owner, group))
