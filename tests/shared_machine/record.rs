@@ -138,30 +138,27 @@ fn a_recording_has_another_name_if_somebody_else_took_its_own() {
         let mut command = binary();
         command.args(["record", "true"]).env("SLURM_JOB_ID", "4711").env("SLURM_PROCID", rank);
         command.current_dir(node.folder.path()).env("PLIMSOLL_LIBRARY", library());
-        let outcome: Outcome = command.output().unwrap().into();
-        assert_eq!(outcome.status, Some(0), "{plant}: {}", outcome.stderr);
-        outcome.stderr
+        let Outcome { status, stderr, .. } = command.output().unwrap().into();
+        assert_eq!(status, Some(0), "{plant}: {stderr}");
+        stderr
     };
     for plant in ["mkdir -m 777", "touch", "mkfifo", "ln -s /etc"] {
         Attacker::does(node.folder.path(), &format!("{plant} plimsoll-true-4711"));
-        let told = record_rank("0", plant);
-        assert!(told.contains("into plimsoll-true-4711-2;"), "{told}");
+        assert!(record_rank("0", plant).contains("into plimsoll-true-4711-2;"));
         Attacker::does(node.folder.path(), "rm -r plimsoll-true-4711");
         // It is given back before the next rank comes.
         record_rank("1", plant);
-        assert!(!node.folder.path().join("plimsoll-true-4711").exists());
-        assert_eq!(processes(&node.folder.path().join("plimsoll-true-4711-2")).len(), 2);
-        // What has these names and is another recording, or none, is passed over.
         let at = |name: &str| node.folder.path().join(name);
+        assert!(!at("plimsoll-true-4711").exists());
+        assert_eq!(processes(&at("plimsoll-true-4711-2")).len(), 2);
+        // What has these names and is another recording, or none, is passed over.
         fs::rename(at("plimsoll-true-4711-2"), at("plimsoll-true-4711")).unwrap();
         fs::create_dir(at("plimsoll-true-4711-3")).unwrap();
-        fs::write(at("plimsoll-true-4711-3/thesis"), "mine").unwrap();
-        let told = record_rank("0", plant);
-        assert!(told.contains("into plimsoll-true-4711-2;"), "{told}");
+        fs::write(at("plimsoll-true-4711-3/thesis"), "").unwrap();
+        assert!(record_rank("0", plant).contains("into plimsoll-true-4711-2;"));
         assert_eq!(fs::read_dir(at("plimsoll-true-4711-3")).unwrap().count(), 1);
-        for name in ["plimsoll-true-4711", "plimsoll-true-4711-2", "plimsoll-true-4711-3"] {
-            fs::remove_dir_all(at(name)).unwrap();
-        }
+        let left = ["", "-2", "-3"].map(|it| at(&format!("plimsoll-true-4711{it}")));
+        left.iter().for_each(|it| fs::remove_dir_all(it).unwrap());
     }
 }
 
