@@ -31,7 +31,8 @@ impl Target {
     /// `path` is null or a C string.
     pub unsafe fn at(directory: c_int, path: *const c_char, flags: c_int) -> Target {
         // SAFETY: as the caller says.
-        let is_empty = path.is_null() || unsafe { sys::string_at(path) }.is_some_and(CStr::is_empty);
+        let is_empty =
+            path.is_null() || unsafe { sys::string_at(path) }.is_some_and(CStr::is_empty);
         if is_empty && flags & libc::AT_EMPTY_PATH != 0 {
             Target::Descriptor(directory)
         } else {

@@ -155,7 +155,9 @@ impl OwnMemory {
         }
         let limit = getrlimit(Resource::As).current.unwrap_or(u64::MAX);
         // The program needs the rest.
-        let mut slabs = RANGE_SLABS.min((limit / 8) as usize / SLAB_BYTES).max(4);
+        let most = ((limit / 8) as usize / SLAB_BYTES).max(4);
+        let reserved: usize = self.ranges.iter().map(room).sum();
+        let mut slabs = RANGE_SLABS.min(most.saturating_sub(reserved));
         while slabs >= 4 {
             // One more, so that they can begin at a multiple of their size.
             let length = (slabs + 1) * SLAB_BYTES;

@@ -23,9 +23,9 @@ struct PathRoom {
 unsafe impl Sync for PathRoom {}
 
 // What is in use when a handler of signals never returns stays taken.
-static FREE: [PathRoom; ROOMS] =
-    [const { PathRoom { holder: AtomicPtr::new(ptr::null_mut()), path: UnsafeCell::new(Text::new()) } };
-        ROOMS];
+static FREE: [PathRoom; ROOMS] = [const {
+    PathRoom { holder: AtomicPtr::new(ptr::null_mut()), path: UnsafeCell::new(Text::new()) }
+}; ROOMS];
 
 /// A room that nobody else uses.
 struct Taken(&'static PathRoom);
@@ -41,8 +41,8 @@ impl Taken {
             let room = FREE.get(first.wrapping_add(step) % ROOMS)?;
             let (free, order) = (ptr::null_mut(), Ordering::Acquire);
             let is_free = room.holder.load(Ordering::Relaxed).is_null();
-            let taken =
-                is_free.then(|| room.holder.compare_exchange(free, thread, order, Ordering::Relaxed));
+            let taken = is_free
+                .then(|| room.holder.compare_exchange(free, thread, order, Ordering::Relaxed));
             taken?.is_ok().then(|| Taken(room))
         })
     }

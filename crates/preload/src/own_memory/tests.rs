@@ -80,7 +80,8 @@ fn little_is_reserved_at_first_and_more_when_it_is_needed() {
     let memory = OwnMemory::new();
     let count = (RANGE_SLABS + 3) * (SLAB_BYTES / (1 << 15) - 1);
     // SAFETY: as above.
-    let taken: Vec<*mut u8> = (0..count).map(|_| unsafe { memory.alloc(layout(1 << 15)) }).collect();
+    let taken: Vec<*mut u8> =
+        (0..count).map(|_| unsafe { memory.alloc(layout(1 << 15)) }).collect();
     assert!(taken.iter().all(|it| !it.is_null()));
     assert_eq!(memory.ranges.iter().filter(|it| room(it) > 0).count(), 2);
     // SAFETY: as above.
