@@ -22,8 +22,6 @@ use crate::hooks::{descriptor, directory, lock, mapping, name, program, standard
 use crate::inspect::Target;
 use crate::{guard, sys};
 
-/// What `creat` means.
-const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 /// How `mkstemp` opens.
 const TEMPORARY_FLAGS: c_int = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
 
@@ -44,7 +42,7 @@ crate::intercept! {
         __openat_2 [__openat64_2] (directory: c_int, path: *const c_char, flags: c_int) -> c_int
             => |real| descriptor::open(directory, path, flags, 0, || real(directory, path, flags));
         creat [creat64] (path: *const c_char, mode: mode_t) -> c_int
-            => |real| descriptor::open(AT_FDCWD, path, CREAT_FLAGS, mode, || real(path, mode));
+            => |real| descriptor::open(AT_FDCWD, path, descriptor::CREAT_FLAGS, mode, || real(path, mode));
         mkstemp [mkstemp64] (template: *mut c_char) -> c_int
             => |real| descriptor::made(template, 0, TEMPORARY_FLAGS, || real(template));
         mkostemp [mkostemp64] (template: *mut c_char, flags: c_int) -> c_int

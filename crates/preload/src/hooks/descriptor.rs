@@ -13,6 +13,9 @@ use crate::recorder::{self, Finished, Span, Start, begin_in, ended};
 use crate::thread::Busy;
 use crate::{descriptors, hot, own_descriptors, paths, sys, thread};
 
+/// What `creat` opens with.
+pub const CREAT_FLAGS: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+
 /// Records a call on a descriptor.
 #[inline]
 pub fn on<R: Returned>(op: Op, fd: c_int, argument: u64, real: impl FnOnce() -> R) -> R {

@@ -151,7 +151,7 @@ fn with_errno(result: isize) -> isize {
 system_calls! {
     SYS_open (path flags mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
     SYS_openat (at path flags mode) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
-    SYS_creat (path mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, mode as mode_t, || call() as c_int);
+    SYS_creat (path mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, descriptor::CREAT_FLAGS, mode as mode_t, || call() as c_int);
     SYS_close (fd) => |call| descriptor::close(Op::Close, fd as c_int, || call() as c_int);
     SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, |first, last| real(libc::SYS_close_range, [first as usize, last as usize, flags, 0, 0, 0]) as c_int);
     SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, None, || call() as c_int);
