@@ -17,16 +17,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STACK = 64 * 1024, PAINT = 0xa5 };
+#include "check.h"
 
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__,           \
-                    #condition, strerror(errno));                            \
-            exit(1);                                                         \
-        }                                                                    \
-    } while (0)
+enum { PAGE = 4096, STACK = 64 * 1024, PAINT = 0xa5 };
 
 static char *stack;
 static char text[100];

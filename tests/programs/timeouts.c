@@ -13,14 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__,           \
-                    #condition, strerror(errno));                            \
-            exit(1);                                                         \
-        }                                                                    \
-    } while (0)
+#include "check.h"
 
 static __thread sigjmp_buf limit;
 static __thread volatile sig_atomic_t is_limited;

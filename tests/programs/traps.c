@@ -21,17 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check.h"
+
 static const char *path;
 static long count;
-
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__,           \
-                    #condition, strerror(errno));                            \
-            exit(1);                                                         \
-        }                                                                    \
-    } while (0)
 
 static int open_file(void)
 {

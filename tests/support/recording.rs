@@ -43,7 +43,7 @@ pub fn build_library(directory: &str, features: &str) -> PathBuf {
 }
 
 /// A program of tests/programs, compiled once by this compiler with these flags. What it includes
-/// is in a folder of its name.
+/// is in a folder of its name, or in `check.h`.
 pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one_at_a_time = COMPILING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -53,7 +53,8 @@ pub fn program(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     let (source, binary) = (root().join("tests/programs").join(source), folder.join(name));
     let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     let included = std::fs::read_dir(source.with_extension("")).into_iter().flatten();
-    let changed = included.map(|entry| time(&entry.unwrap().path())).max().max(Some(time(&source)));
+    let of_all = [time(&source), time(&source.with_file_name("check.h"))];
+    let changed = included.map(|entry| time(&entry.unwrap().path())).chain(of_all).max();
     if time(&binary) <= changed.flatten() {
         let mut command = Command::new(compiler);
         command.args(["-O2", "-g", "-pthread", "-o"]).arg(&binary).arg(&source).args(flags);
