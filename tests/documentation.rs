@@ -145,7 +145,11 @@ fn no_name_of_a_file_becomes_a_part_of_a_command() {
         String::from_utf8(bash.output().unwrap().stdout).unwrap()
     };
     // Bash itself does so where nothing is offered.
-    for line in ["plimsoll utilization --store hi", "plimsoll report --html hi", "plimsoll -o hi"] {
+    for line in [
+        "plimsoll utilization --store hi",
+        "plimsoll report --html hi",
+        "plimsoll bench --targets hi",
+    ] {
         let offered = completed(line);
         assert!(!offered.contains("hist") && offered.contains("-o default"), "{offered}");
     }

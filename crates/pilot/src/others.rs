@@ -1,6 +1,6 @@
 //! Other containers of this user on a target, by what the numbers of their logs begin with.
 //!
-//! A target may have very many, also of other users: it is not listed for each lease, nor for each container, and that takes a small part of the time. Only of what is used
+//! A target may have very many, also of other users: it is not listed for each lease, nor for each container, and listing it takes a small part of the time. Only of what is used
 //! is it asked whose it is: others may have given a directory of theirs a name that begins alike.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,8 +80,7 @@ impl Others {
         if self.not_before.get(target).is_some_and(|it| began < *it) {
             return Ok(None);
         }
-        let names = list();
-        self.look_through(names?, start, start_of, is_own);
+        self.look_through(list()?, start, start_of, is_own);
         self.pause(target, began.elapsed());
         self.wanted.remove(&start);
         let found = self.by_start.get(&start).filter(|it| it.was_own).map(|it| it.id);
