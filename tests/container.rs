@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use plimsoll_trace::Op;
 
-use crate::support::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary, copy_program};
 use crate::support::recording::{calls, has, library, processes, record, run_recorded};
 
 /// A root directory with a shell and a few programs, and the libraries that they need.
@@ -33,7 +33,7 @@ impl Root {
             let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
             let path = String::from_utf8(found.unwrap().stdout).unwrap().trim().to_string();
             fs::create_dir_all(root.at("/bin")).unwrap();
-            fs::copy(&path, root.at(&format!("/bin/{name}"))).unwrap();
+            copy_program(&path, &root.at(&format!("/bin/{name}")));
             root.copy_in_needs_of(Path::new(&path));
         }
         // Of the C library all is there in a real one.
@@ -56,7 +56,7 @@ impl Root {
     fn copy_in(&self, path: &Path) {
         let copy = self.at(path.to_str().unwrap());
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        fs::copy(path, copy).unwrap();
+        copy_program(path, &copy);
     }
 
     /// Copies the libraries that a program or library needs.

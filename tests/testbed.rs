@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary, copy_program};
 
 /// A base directory of its own on disk; whatever a test leaves in it goes with it.
 pub struct Base {
@@ -333,7 +333,7 @@ fn without_root_targets_are_directories() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     // The build folder may not be open to others, so they get a copy.
     let program = folder.path().join("plimsoll");
-    fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_plimsoll"), &program);
     let as_nobody = |arguments: &str| -> Outcome {
         Command::new("setpriv")
             .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, chownat, mkdirat, openat};
 
 use super::{Base, assert_refused};
 use crate::support::attacker::{ATTACKER, Attacker};
-use crate::support::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary, copy_program};
 
 /// The attack: a bed of the attacker's own, which stays locked for ever.
 #[test]
@@ -75,7 +75,7 @@ fn bed_of_attacker(base: &Base) -> PathBuf {
     let theirs = base.directory("theirs", ATTACKER, 0o755);
     // Where everyone can start it.
     let plimsoll = base.folder.path().join("plimsoll");
-    fs::copy(binary().get_program(), &plimsoll).unwrap();
+    copy_program(binary().get_program(), &plimsoll);
     fs::set_permissions(&plimsoll, fs::Permissions::from_mode(0o755)).unwrap();
     let up = "testbed --base . up --kind directory --targets 1 --size 16MiB";
     Attacker::does(&theirs, &format!("{} {up}", plimsoll.display()));
@@ -177,7 +177,7 @@ fn targets_of_anothers_bed_are_not_handed_on() {
     assert_eq!(up.status, Some(0), "{}", up.stderr);
     // Where this one was built, others may not come.
     let program = ours.join("../plimsoll");
-    fs::copy(binary().get_program(), &program).unwrap();
+    copy_program(binary().get_program(), &program);
     let mut command = Command::new(program);
     command.args(["testbed", "--base"]).arg(&ours).args(["run", "--", "true"]);
     let outcome: Outcome = command.uid(ATTACKER).gid(ATTACKER).output().unwrap().into();

@@ -1,5 +1,6 @@
 //! Running the real binary.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -27,6 +28,14 @@ pub fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.env("NO_COLOR", "1");
     command
+}
+
+/// Copies a program or library. Another process does so: a child that a thread of ours forks meanwhile would have the copy open to write, and it could not be
+/// started ("Text file busy").
+#[track_caller]
+pub fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
+    let copied = Command::new("cp").arg(from.as_ref()).arg(to).output().unwrap();
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
 }
 
 /// Runs with arguments separated by blanks.

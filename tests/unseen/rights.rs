@@ -7,7 +7,7 @@ use std::process::Command;
 use plimsoll_trace::Op;
 
 use super::{Bed, counts, one, report, unseen};
-use crate::support::command::{Outcome, binary};
+use crate::support::command::{Outcome, binary, copy_program};
 use crate::support::recording::{
     assert_nothing_lost, calls, has, library, processes, program, record, run_recorded,
 };
@@ -42,8 +42,8 @@ fn programs_that_change_their_rights_are_named() {
         eprintln!("SKIPPED: programs with capabilities: setcap is missing or refused");
     }
     // Another user needs the program and the library where that user may go.
-    fs::copy(binary().get_program(), bed.at("plimsoll")).unwrap();
-    fs::copy(library(), bed.at("libplimsoll.so")).unwrap();
+    copy_program(binary().get_program(), &bed.at("plimsoll"));
+    copy_program(library(), &bed.at("libplimsoll.so"));
     let script = "./owned w a; ./grouped w b; ./able w c; ./moving w d; ./owned w e";
     let outcome: Outcome = Command::new(nobody[0])
         .args(&nobody[1..])
@@ -88,7 +88,7 @@ fn programs_of_a_user_who_may_not_write_to_the_recording_are_named() {
     let bed = Bed::new(&[("moving", &[])]);
     let why = "runs as a user who may not write to the recording (user 65534)";
     // The user needs to reach the library, or that is the reason.
-    fs::copy(library(), bed.at("libplimsoll.so")).unwrap();
+    copy_program(library(), &bed.at("libplimsoll.so"));
     let run = |name: &str, script: &str| {
         let outcome: Outcome = record(&bed.at(name))
             .args(["--", "sh", "-c", script])
@@ -108,7 +108,7 @@ fn programs_of_a_user_who_may_not_write_to_the_recording_are_named() {
         assert_eq!(unseen(&said), one("sh", why, 1));
     }
     // A process that becomes another user goes on in its file; its children cannot have one.
-    fs::copy(program("unseen.c", "cc", &[]), bed.at("drops")).unwrap();
+    copy_program(program("unseen.c", "cc", &[]), &bed.at("drops"));
     let said = run("drops.rec", "./drops drops d");
     let recorded = processes(&bed.at("drops.rec"));
     assert_eq!(calls(&recorded, Op::Write, "/d"), (5000, 5000));

@@ -14,6 +14,7 @@
 // Tests export no stand-in, so that some of them are not used.
 #![cfg_attr(test, allow(dead_code, non_snake_case))]
 
+mod any_number;
 pub mod backend;
 mod by_hand;
 mod chunk;

@@ -2,12 +2,11 @@
 //! itself, which cannot be seen, so the name is chosen here.
 
 use core::ffi::{CStr, c_char, c_int};
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use libc::AT_FDCWD;
 
 use crate::backend::{self, Answer, Name, NameRequest};
-use crate::clock;
+use crate::any_number::any_number;
 
 /// How many names are tried.
 const TRIES: usize = 1000;
@@ -52,7 +51,7 @@ unsafe fn choose(
         return None;
     }
     for _ in 0..TRIES {
-        let mut number = next_number();
+        let mut number = any_number();
         for byte in place() {
             *byte = LETTERS[(number % LETTERS.len() as u64) as usize];
             number /= LETTERS.len() as u64;
@@ -68,16 +67,4 @@ unsafe fn choose(
     }
     *place() = *PLACE;
     Some(Err(libc::EEXIST))
-}
-
-/// Returns a number that other threads, processes and moments do not have; nobody needs to be unable to guess it, as
-/// whatever is made by such a name is new.
-fn next_number() -> u64 {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let process = rustix::process::getpid().as_raw_nonzero().get() as u64;
-    let mixed = clock::ticks() ^ process << 40 ^ COUNTER.fetch_add(1, Ordering::Relaxed) << 24;
-    // The last step of SplitMix64, so that each letter depends on all of it.
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

@@ -4,7 +4,6 @@
 //! process. It lies so far behind all offsets that a program's lock "up to the end" ends before it.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use libc::{flock, off_t};
 use plimsoll_stow::{HOLDS_FROM, is_of_one_node};
@@ -13,9 +12,10 @@ use rustix::fs::{FlockOperation, OFlags, SeekFrom, seek};
 use super::entry::Used;
 use super::lock_change::LockChange;
 use super::{Outcome, number, registry, serving};
+use crate::any_number::any_number;
 use crate::backend::LockRequest;
 use crate::text::Text;
-use crate::{clock, sys};
+use crate::sys;
 
 /// Where our locks begin: a program's end before that.
 const HOLDS: off_t = HOLDS_FROM;
@@ -44,7 +44,7 @@ pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
     // By this it is known whether anybody can write to it.
     let kind = if access == OFlags::RDONLY { libc::F_RDLCK } else { libc::F_WRLCK };
     for _ in 0..TRIES {
-        let mut lock = lock_at(kind, HOLDS + any_place() as off_t, 1);
+        let mut lock = lock_at(kind, HOLDS + (any_number() % PLACES) as off_t, 1);
         match sys::control(fd, libc::F_OFD_SETLK, &raw mut lock) {
             Err(libc::EAGAIN | libc::EACCES) => {}
             // There are no such locks: Lustre without `flock`, an old kernel.
@@ -55,13 +55,6 @@ pub fn take(fd: c_int, access: OFlags) -> Result<(), c_int> {
     // Where several nodes meet, a lock of another one on the whole file may be in the way of ours.
     let meets_others = sys::borrow(fd).is_some_and(|it| !is_of_one_node(it));
     if meets_others { Ok(()) } else { Err(libc::EAGAIN) }
-}
-
-fn any_place() -> u64 {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let process = u64::from(sys::thread_id());
-    (clock::ticks() ^ process << 20 ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % PLACES
 }
 
 /// Returns whether a descriptor has a lock of ours, and so is an anchor's; `None` where there are no such locks. Others can lay their own on any file that they may read:
@@ -76,12 +69,15 @@ pub fn is_held_by(fd: c_int) -> Option<bool> {
     Some(false)
 }
 
-/// Returns whether a lock is in the way of the process and not of this open file, however often that is asked: another user may drop his between the two questions.
+/// Returns whether a lock is in the way of the process and not of this open file, however often that is asked: another user may drop his between two questions,
+/// also in our rhythm, so that it is by chance which one is asked.
 fn is_always_own(fd: c_int, place: off_t) -> bool {
-    const QUESTIONS: usize = 16;
+    const QUESTIONS: u32 = 32;
     let found = |command| first_lock(fd, command, place, 1);
-    (0..QUESTIONS).all(|_| {
-        found(libc::F_OFD_GETLK) == Ok(None) && found(libc::F_GETLK).is_ok_and(|it| it.is_some())
+    let order = any_number();
+    (0..QUESTIONS).all(|number| match order >> number & 1 {
+        0 => found(libc::F_OFD_GETLK) == Ok(None),
+        _ => found(libc::F_GETLK).is_ok_and(|it| it.is_some()),
     })
 }
 
@@ -274,7 +270,7 @@ mod tests {
     /// The attack: another user lays and drops a lock like ours on a plain file, again and again.
     #[test]
     fn a_lock_that_another_lays_and_drops_makes_it_no_anchor() {
-        use core::sync::atomic::AtomicBool;
+        use core::sync::atomic::{AtomicBool, Ordering};
         use rustix::fd::AsRawFd;
         let own = rustix::fs::memfd_create("log", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let others = std::fs::File::open(format!("/proc/self/fd/{}", own.as_raw_fd())).unwrap();
