@@ -42,6 +42,8 @@ os.write(program, open('/bin/true', 'rb').read())
 fails('ETXTBSY', lambda: os.execv('./program', ['program']))
 os.close(program)
 assert os.spawnv(os.P_WAIT, './program', ['program']) == 0
+past = ctypes.CDLL('libc.so.6', use_errno=True)
+assert past.open(b'f', os.O_RDWR) == -1 and ctypes.get_errno() == errno.EISDIR
 libc = ctypes.CDLL(None, use_errno=True)
 assert libc.syscall(425, 4, ctypes.create_string_buffer(256)) == -1 and ctypes.get_errno() == errno.ENOSYS
 for mode in [8, 0x20]:  # collapse, insert
