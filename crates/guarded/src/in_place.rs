@@ -67,10 +67,11 @@ impl Directory {
         self.facts().is_ok_and(|it| it.st_uid == acting_user() && !is_writable_by_others(self, &it))
     }
 
-    /// Gives a directory that is held another name, unless there is something of that name.
+    /// Gives a directory that is held another name, unless there is something of that name. What happens to that name is not looked at: somebody may rename
+    /// it again at once.
     ///
     /// # Errors
-    /// If there is anything of that name, or somebody put something else in its place: whoever may write here can.
+    /// If there is anything of that name, or somebody put something else in its place before: whoever may write here can. It was not renamed then.
     pub fn rename_directory(
         &self,
         from: impl AsRef<OsStr>,
@@ -81,10 +82,9 @@ impl Directory {
         self.require_same_directory(from, directory)?;
         match renameat_with(self, from, self, to, RenameFlags::NOREPLACE) {
             // Some file systems only know how to replace, which is refused where there is something in it.
-            Err(Errno::INVAL | Errno::NOSYS) => self.rename(from, to).map_err(as_taken)?,
-            renamed => renamed?,
+            Err(Errno::INVAL | Errno::NOSYS) => self.rename(from, to).map_err(as_taken),
+            renamed => Ok(renamed?),
         }
-        self.require_same_directory(to, directory)
     }
 
     /// Removes a directory that is held and empty, if the name is still its own.

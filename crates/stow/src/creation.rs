@@ -166,15 +166,17 @@ fn draft<T>(
     let draft = format!("{DRAFT_PREFIX}{}", random_hex(8)?);
     let directory = parent.make_own(&draft)?;
     let named = fill(&directory)
-        .and_then(|held| parent.rename_directory(&draft, name, &directory).map(|()| held))
-        .and_then(|held| if is_synced { parent.sync().map(|()| held) } else { Ok(held) });
-    if named.is_err() {
-        // Half a container is worse than none.
+        .and_then(|held| parent.rename_directory(&draft, name, &directory).map(|()| held));
+    // Half a container is worse than none. Once it has its name, others may write to it and rename it.
+    if named.is_err() && parent.require_same_directory(&draft, &directory).is_ok() {
         removal::empty(&directory);
-        let _ = parent.remove_held_directory(&draft, &directory);
-        let _ = parent.remove_held_directory(name, &directory);
+        let _ = parent.remove_directory(&draft);
     }
-    named.map(|held| (directory, held))
+    let held = named?;
+    if is_synced {
+        parent.sync()?;
+    }
+    Ok((directory, held))
 }
 
 /// Writes the files of a small container; returns its marker.

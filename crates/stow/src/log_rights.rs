@@ -10,7 +10,7 @@ use crate::{Container, StowError};
 ///
 /// # Errors
 /// If the list of logs cannot be read.
-pub fn keep_out_of_logs(container: &Container, users: Users) -> Result<(), StowError> {
+pub fn keep_out_of_logs(container: &Container, users: &Users) -> Result<(), StowError> {
     // Those of the container that this one is a copy of are that one's. Of one that was moved nobody knows, and then they are closed.
     if matches!(standing_to_change(container)?, Standing::Copy(_)) {
         return Ok(());

@@ -11,6 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::access_list::ACCESS_LIST;
 use crate::container::{ANCHOR, Way};
 use crate::error::Attempt;
 use crate::standing::is_surely_original;
@@ -102,9 +103,6 @@ impl Container {
 /// Longest list of attributes, and longest attribute (linux/limits.h).
 const ATTRIBUTE_BYTES: usize = 64 << 10;
 
-/// Where Linux keeps a list of who may do what with a file (acl(5)).
-const ACL: &str = "system.posix_acl_access";
-
 fn dress(file: &File, anchor: &File) -> Result<(), Errno> {
     let facts = fstat(anchor)?;
     if fstat(file)?.st_uid != facts.st_uid {
@@ -132,7 +130,7 @@ fn dress(file: &File, anchor: &File) -> Result<(), Errno> {
 
 fn give_attributes(file: &File, anchor: &File) -> Result<(), Errno> {
     // What the directory that it was made in gives to all, the anchor was given as well, and may have lost since.
-    match fremovexattr(file, ACL) {
+    match fremovexattr(file, ACCESS_LIST) {
         Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => {}
         Err(errno) => return Err(errno),
     }
@@ -215,11 +213,11 @@ mod tests {
         }
         let made = |name: &str| File::create(folder.path().join(name)).unwrap();
         let (anchor, flat) = (made("anchor"), made("flat"));
-        let has_list = |file: &File| fgetxattr(file, ACL, &mut [0; 4096][..]).is_ok();
+        let has_list = |file: &File| fgetxattr(file, ACCESS_LIST, &mut [0; 4096][..]).is_ok();
         assert!(has_list(&anchor) && has_list(&flat));
         dress(&flat, &anchor).unwrap();
         assert!(has_list(&flat), "it is the anchor's");
-        fremovexattr(&anchor, ACL).unwrap();
+        fremovexattr(&anchor, ACCESS_LIST).unwrap();
         fchmod(&anchor, Mode::from_raw_mode(0o770)).unwrap();
         dress(&flat, &anchor).unwrap();
         assert!(!has_list(&flat));

@@ -3,7 +3,7 @@
 //! Whoever may write to a target, or on the way to it, can show one directory to whoever asks and another one to whoever changes: what counts for a log is the note
 //! in the very directory, held open, in which it is changed. Logs without a note are nobody's until somebody makes them his.
 
-use crate::anchor::{Users, keep_out};
+use crate::anchor::keep_logs_private;
 use crate::error::Attempt;
 use crate::home::{Home, Made, who_could_hide};
 use crate::log_place::LogPlace;
@@ -116,7 +116,7 @@ fn note_anew(container: &Container, home: &Home, place: &LogPlace) -> Result<(),
     let logs = place.directory();
     home.write(logs, !container.is_unsynced()).attempt("note the container in", logs.path())?;
     // They may have been open to more users as those of the one that had them.
-    let _ = keep_out(logs, Users::of_anchor(container.directory()));
+    keep_logs_private(logs, container.directory());
     // Somebody may have removed the container meanwhile, and found the place not empty.
     let _ = place.remove_if_empty();
     Ok(())

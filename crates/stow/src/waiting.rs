@@ -127,6 +127,7 @@ fn settle_container(
         && let Ok(gone) = gone_name(&container)
         && mark_gone(&container, true).is_ok()
         && directory.rename_directory(hidden, &gone, &container).is_ok()
+        && directory.require_same_directory(&gone, &container).is_ok()
     {
         drop(turn);
         discard_gone(&directory.path().join(gone), targets);

@@ -230,6 +230,14 @@ fn a_stream_reads_what_is_there_by_pieces_of_all_sizes() {
     }
 }
 
+/// Programs write a heading where they are at the beginning of what they append to.
+#[test]
+fn a_stream_that_appends_is_at_the_end() {
+    let program = compiled("appends.c");
+    let told = assert_same(&[program.to_str().unwrap()]);
+    assert!(told.contains("fopen a\nat first 100000, the descriptor 100000\n"), "{told}");
+}
+
 /// The sanitizers have their own functions for streams.
 #[test]
 fn a_program_with_a_sanitizer_prints_and_reads() {

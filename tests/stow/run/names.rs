@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use super::Stowed;
+use crate::support::recording::has;
 
 /// By this programs learn that a file which they have locked is no longer the one of its name.
 #[test]
@@ -239,4 +240,18 @@ print('done')"
         let logs = |target: &PathBuf| fs::read_dir(target).unwrap().count();
         assert_eq!(stowed.storage.targets.iter().map(logs).sum::<usize>(), 0, "{size}");
     }
+}
+
+/// Logs that are rotated, files that are moved on: others see a file from the moment at which it has its name.
+#[test]
+fn a_file_may_be_written_to_and_renamed_before_its_maker_knows_of_it() {
+    if !has(&["strace"]) {
+        return;
+    }
+    let stowed = Stowed::new();
+    let script =
+        "strace -f -qq -o /dev/null --inject=renameat2:delay_exit=2000000 sh -c 'echo one >> log' &
+        until test -e log; do sleep 0.01; done; echo two >> log; mv log log.1; cat log.1
+        wait $!; echo $?; ls; cat log.1";
+    assert_eq!(stowed.shell(script), "two\n0\nlog.1\ntwo\none\n");
 }

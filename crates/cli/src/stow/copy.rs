@@ -156,7 +156,8 @@ fn to_container(
         Ok(Some(_)) => container.rename(name).and_then(|()| renew(&container)).map_err(with_hint),
         _ => Ok(()),
     };
-    if !matches!(filled, Ok(Some(_))) || published.is_err() {
+    // Once it has its name, others may write to it and rename it.
+    if container.path() == draft {
         // Its own failure would hide why it has to go.
         let _ = container.hold_alone().and_then(|alone| container.discard(&alone));
     }

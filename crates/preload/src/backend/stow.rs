@@ -95,7 +95,8 @@ impl Backend for Stow {
                 None
             }
             Request::ChangeMode { mode } => serving(|_| status::change_mode_of(fd, mode)),
-            Request::FileSystem(_) | Request::Attribute(_) => None,
+            Request::Attribute(ref request) => serving(|_| status::change_list_of(fd, request)),
+            Request::FileSystem(_) => None,
             _ => serving(|serving| on_own(serving, fd, request)),
         }
     }

@@ -256,6 +256,12 @@ extern "C-unwind" fn seek(cookie: *mut c_void, offset: *mut off64_t, whence: c_i
     0
 }
 
+/// Goes to the end of a file, if that has one. Returns whether it could; if not, sets `errno`.
+pub fn seek_end(fd: c_int) -> bool {
+    let mut offset = 0;
+    seek(cookie(fd), &raw mut offset, libc::SEEK_END) == 0 || sys::errno() == libc::ESPIPE
+}
+
 /// Closes the descriptor, of which the backend hears.
 pub extern "C-unwind" fn close(cookie: *mut c_void) -> c_int {
     let fd = descriptor(cookie);

@@ -6,6 +6,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::ManuallyDrop;
+use core::ptr;
 
 use libc::{AT_FDCWD, FILE};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -87,6 +88,9 @@ pub unsafe fn open_descriptor(fd: c_int, mode: *const c_char) -> Option<*mut FIL
     }
     if wanted & libc::O_APPEND != 0 && !has.contains(OFlags::APPEND) {
         let _ = rustix::fs::fcntl_setfl(borrowed, has | OFlags::APPEND);
+        if begins_at_end(wanted) && !own_stream::seek_end(fd) {
+            return Some(ptr::null_mut());
+        }
     }
     Some(wrap(fd, mode))
 }
@@ -158,6 +162,9 @@ unsafe fn reopen_one(path: *const c_char, mode: &CStr, stream: *mut FILE) -> *mu
         if let Err(error) = moved {
             return fail(error.raw_os_error());
         }
+        if begins_at_end(flags) && !own_stream::seek_end(fd) {
+            return fail(sys::errno());
+        }
         own_stream::__fpurge(stream);
         libc::clearerr(stream);
         own_stream::set_mode(stream, flags);
@@ -182,13 +189,21 @@ pub unsafe fn was_reopened(stream: *mut FILE) -> bool {
 
 /// Makes a stream of a descriptor that is closed when that fails.
 fn make(fd: c_int, mode: &CStr) -> *mut FILE {
-    let stream = wrap(fd, mode);
+    let begins_at_end = open_flags(mode).is_some_and(begins_at_end);
+    let is_there = !begins_at_end || own_stream::seek_end(fd);
+    let stream = if is_there { wrap(fd, mode) } else { ptr::null_mut() };
     if stream.is_null() {
         let error = sys::errno();
         own_stream::close(own_stream::cookie(fd));
         sys::set_errno(error);
     }
     stream
+}
+
+/// Returns whether the C library puts a stream at the end of its file at first: it does so with those that only append.
+fn begins_at_end(flags: c_int) -> bool {
+    const APPENDS_ONLY: c_int = libc::O_APPEND | libc::O_WRONLY;
+    flags & (libc::O_APPEND | libc::O_ACCMODE) == APPENDS_ONLY
 }
 
 /// Returns the flags of `open` that a mode of `fopen` means; `None` for what is no mode.

@@ -96,6 +96,16 @@ pub fn serve(serving: &Serving, fd: c_int, name: &Name, request: &NameRequest) -
             let flags = AtFlags::from_bits_retain(flags as u32);
             accessat(CWD, path, access, flags).map(|()| 0).map_err(number)
         }),
+        // The kernel changes the anchor.
+        NameRequest::ChangeMode { mode, flags } if status::follows(flags) => {
+            status::change_mode_of(fd, mode)
+        }
+        NameRequest::ChangeOwner { group, flags, .. } if status::follows(flags) => {
+            status::change_group_of(fd, group)
+        }
+        NameRequest::Attribute { ref request, flags } if status::follows(flags) => {
+            status::change_list_of(fd, request)
+        }
         NameRequest::ReadLink { to, length } if !path.to_bytes().starts_with(b"/dev/std") => {
             on_container(serving, fd, || read_link(path, to, length))
         }

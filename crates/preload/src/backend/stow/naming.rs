@@ -33,18 +33,25 @@ pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
         let is_file = at.container(false).is_some();
         return Some(if is_file { Err(libc::ENOTDIR) } else { rmdir(at) });
     }
-    for _ in 1..TRIES {
-        let found = at.container_now()?;
-        if at.ends_with_slash() {
-            return Some(Err(libc::ENOTDIR));
-        }
-        match remove(serving, at, &found) {
+    for _ in 0..TRIES {
+        let removed = match at.container_now() {
+            Some(_) if at.ends_with_slash() => Err(libc::ENOTDIR),
+            Some(found) => remove(serving, at, &found),
+            None => unlink_other(at),
+        };
+        match removed {
             // Another one has taken its place meanwhile.
             Err(libc::ENOENT) if at.facts().is_ok() => {}
+            Err(libc::EISDIR) if at.container(false).is_some() => {}
             removed => return Some(removed),
         }
     }
-    Some(remove(serving, at, &at.container_now()?))
+    Some(Err(libc::EBUSY))
+}
+
+/// Removes what is no container.
+fn unlink_other(at: &NamedAt<'_>) -> Outcome {
+    unlinkat(at.directory, at.path, AtFlags::empty()).map(|()| 0).map_err(number)
 }
 
 /// How often others may replace a file while it is removed.

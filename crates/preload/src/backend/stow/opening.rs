@@ -71,8 +71,15 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         if facts.is_ok_and(|it| is_directory(&it)) && !at.is_plain_directory() {
             continue;
         }
-        if !flags.contains(OFlags::CREATE) || facts.err() != Some(Errno::NOENT) {
-            return None;
+        match facts {
+            // Something else may have the name when the kernel looks.
+            Err(Errno::NOENT) if !flags.contains(OFlags::CREATE) => return Some(Err(libc::ENOENT)),
+            Ok(facts) if is_directory(&facts) && makes(flags) => {
+                let is_new = flags.contains(OFlags::EXCL);
+                return Some(Err(if is_new { libc::EEXIST } else { libc::EISDIR }));
+            }
+            Err(Errno::NOENT) => {}
+            _ => return None,
         }
         match make(serving, at, flags, mode)? {
             Err(libc::EEXIST) => continue,
@@ -80,6 +87,11 @@ pub fn open(serving: &Serving, at: &NamedAt<'_>, flags: c_int, mode: mode_t) -> 
         }
     }
     Some(Err(libc::EBUSY))
+}
+
+/// Returns whether a file is made where there is none.
+fn makes(flags: OFlags) -> bool {
+    flags.contains(OFlags::CREATE) && !flags.intersects(OFlags::PATH | OFlags::DIRECTORY)
 }
 
 /// Gives whoever removes a container the time to, and takes its mark back if nobody does: who did was killed.

@@ -153,10 +153,7 @@ fn rename_held(
         return match rename_to_free(old, new) {
             Err(Errno::EXIST) if flags.is_empty() => Ok(None),
             Err(errno) => Err(number(errno)),
-            // Somebody gave the name to another file in that moment, which must not stay here.
-            Ok(()) if !to.facts().is_ok_and(|it| Key::of(&it) == Key::of(&moved)) => {
-                rename_to_free(new, old).map_err(number).map(|()| None)
-            }
+            // Whatever had the old name in that moment: the kernel renames that as well. Somebody may have taken it on by now.
             Ok(()) => {
                 note_home(&to);
                 Ok(Some(0))

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ANCHOR, Users, is_gone, keep_out, keep_out_of_logs, size_in};
+use plimsoll_stow::{ACCESS_LIST, ANCHOR, Users, is_gone, keep_out, keep_out_of_logs, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,
@@ -202,8 +202,8 @@ pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
     let found = at.container(follows(flags)).filter(|_| are_known(flags));
     let Some(found) = found else { return on_held(at, flags, change) };
     // The very one that was found: others may exchange names meanwhile.
-    let users = Users { mode, group: found.anchor.st_gid };
-    let anchor = keep_private(&found, users).and_then(|()| HeldFile::of_container(&found));
+    let users = Users::of_container(found.directory()).with_mode(mode);
+    let anchor = keep_private(&found, &users).and_then(|()| HeldFile::of_container(&found));
     Some(anchor.and_then(|anchor| change(&anchor).map_err(number)).map(|()| 0))
 }
 
@@ -211,12 +211,41 @@ pub fn change_mode(at: &NamedAt<'_>, mode: u32, flags: c_int) -> Answer {
 pub fn change_mode_of(fd: c_int, mode: u32) -> Answer {
     // One that is removed nobody can look into.
     let found = container_of(fd).ok().flatten()?;
-    let users = Users { mode, group: found.anchor.st_gid };
-    keep_private(&found, users).err().map(Err)
+    let users = Users::of_container(found.directory()).with_mode(mode);
+    keep_private(&found, &users).err().map(Err)
+}
+
+/// Does so before the file that a descriptor is of, which is the anchor's, gets another group.
+pub fn change_group_of(fd: c_int, group: u32) -> Answer {
+    if group == u32::MAX {
+        return None;
+    }
+    let found = container_of(fd).ok().flatten()?;
+    let users = Users::of_container(found.directory()).with_group(group);
+    keep_private(&found, &users).err().map(Err)
+}
+
+/// Before a list of those who may use the file is given to the file that a descriptor is of, or taken from it: nobody else comes to its parts any more, until the owner opens them.
+pub fn change_list_of(fd: c_int, request: &AttributeRequest) -> Answer {
+    if !is_of_list(request) {
+        return None;
+    }
+    let found = container_of(fd).ok().flatten()?;
+    keep_private(&found, &Users::NONE).err().map(Err)
+}
+
+fn is_of_list(request: &AttributeRequest) -> bool {
+    match *request {
+        AttributeRequest::Set { name, .. } | AttributeRequest::Remove { name } if !name.is_null() => {
+            // SAFETY: the name that a program gave to such a call.
+            unsafe { CStr::from_ptr(name) }.to_bytes() == ACCESS_LIST.as_bytes()
+        }
+        _ => false,
+    }
 }
 
 /// Keeps those out of a container and its logs to whom a file of these users is not readable.
-fn keep_private(found: &Found, users: Users) -> Result<(), c_int> {
+fn keep_private(found: &Found, users: &Users) -> Result<(), c_int> {
     keep_out(found.directory(), users).map_err(number)?;
     // Few take rights away, and the logs of all others need no look.
     if !users.are_all()
@@ -231,9 +260,11 @@ fn keep_private(found: &Found, users: Users) -> Result<(), c_int> {
 pub fn change_owner(at: &NamedAt<'_>, owner: u32, group: u32, flags: c_int) -> Answer {
     if group != u32::MAX
         && let Some(found) = at.container(follows(flags)).filter(|_| are_known(flags))
-        && let Err(error) = keep_private(&found, Users { group, ..Users::of(&found.anchor) })
     {
-        return Some(Err(error));
+        let users = Users::of_container(found.directory()).with_group(group);
+        if let Err(error) = keep_private(&found, &users) {
+            return Some(Err(error));
+        }
     }
     let owner = (owner != u32::MAX).then(|| Uid::from_raw(owner));
     let group = (group != u32::MAX).then(|| Gid::from_raw(group));
@@ -267,6 +298,12 @@ fn on_held(
 
 /// Reads or changes an extended attribute of the file.
 pub fn attribute(at: &NamedAt<'_>, request: &AttributeRequest, flags: c_int) -> Answer {
+    if is_of_list(request)
+        && let Some(found) = at.container(follows(flags))
+        && let Err(error) = keep_private(&found, &Users::NONE)
+    {
+        return Some(Err(error));
+    }
     let changes = matches!(request, AttributeRequest::Set { .. } | AttributeRequest::Remove { .. });
     let held = match changes {
         true => HeldFile::of(at, follows(flags)),
