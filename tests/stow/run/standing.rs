@@ -98,6 +98,55 @@ fn rights_of_a_files_group_are_not_those_of_the_targets_group() {
     assert_eq!(mode(&stowed.at("given")), 0o700);
 }
 
+/// The rights that `ls -l` shows of a file with a list (acl(5)) are the most that the list gives, not those of its group.
+#[test]
+fn what_a_list_takes_from_others_is_taken_from_all_parts() {
+    let stowed = Stowed::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let inside = |it: &PathBuf| fs::read_dir(it).unwrap().map(|it| it.unwrap().path());
+    let parts = || {
+        let logs = stowed.storage.targets.iter().flat_map(inside);
+        logs.chain([stowed.at("file")]).collect::<Vec<_>>()
+    };
+    let opened = |mode: u32| {
+        fs::set_permissions(stowed.at("file/anchor"), fs::Permissions::from_mode(0o644)).unwrap();
+        let open = |it: &PathBuf| fs::set_permissions(it, fs::Permissions::from_mode(mode));
+        parts().iter().for_each(|it| open(it).unwrap());
+    };
+    stowed.shell("umask 022; head -c 300000 /dev/zero > file");
+    // The owner, user 4321, the group, the mask and others.
+    let entries = "((1, 6, -1), (2, 4, 4321), (4, 0, -1), (16, 4, -1), (32, 0, -1))";
+    let list =
+        format!("struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *it) for it in {entries})");
+    let set = "name = 'system.posix_acl_access'\nfile = os.open('file', os.O_RDWR)";
+    let ways = [
+        format!("os.setxattr('file', name, {list})"),
+        format!("os.setxattr(file, name, {list})"),
+        format!("os.setxattr(f'/proc/self/fd/{{file}}', name, {list})"),
+        // It has a list now.
+        "os.chmod('file', 0o640)".into(),
+        "os.removexattr('file', name)".into(),
+        "os.chmod(f'/proc/self/fd/{file}', 0o600)".into(),
+        "os.chmod(f'/dev/fd/{file}', 0o600)".into(),
+    ];
+    for way in ways {
+        opened(0o750);
+        let script = format!(
+            "
+import os, struct
+{set}
+try: {way}
+except OSError as error: print(os.strerror(error.errno))"
+        );
+        if stowed.python(&script) == "Operation not supported\n" {
+            println!("SKIPPED: no access control lists here");
+            return;
+        }
+        let modes: Vec<_> = parts().iter().map(|it| mode(it)).collect();
+        assert!(modes.len() > 1 && modes.iter().all(|it| *it == 0o700), "{way}: {modes:?}");
+    }
+}
+
 /// A copy takes the place of the container that it is a copy of, and is private.
 #[test]
 fn whoever_gets_the_logs_of_another_container_says_who_may_read_them() {
