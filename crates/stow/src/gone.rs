@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -124,7 +125,7 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
         Err(StowError::Torn { .. }) => return discard_torn(path),
         Err(_) => return discard_empty(path),
     };
-    let is_free = match container.directory().open_file(ANCHOR, OFlags::RDONLY) {
+    let is_free = match anchor_of_removed(container.directory()) {
         Ok(anchor) => !is_held(anchor),
         // Somebody was killed who removed it.
         Err(cause) => cause.kind() == ErrorKind::NotFound,
@@ -132,6 +133,23 @@ pub fn discard_gone(path: &Path, targets: &[Target]) {
     if is_removed(container.directory(), name) && is_free {
         let _ = container.remove();
     }
+}
+
+/// Opens the anchor of a removed container, also where its rights keep its owner from reading it.
+fn anchor_of_removed(directory: &Directory) -> io::Result<File> {
+    let open = || directory.open_file(ANCHOR, OFlags::RDONLY);
+    let opened = open();
+    if !opened.as_ref().is_err_and(|cause| cause.kind() == ErrorKind::PermissionDenied) {
+        return opened;
+    }
+    const OWNER_READS: u32 = 0o400;
+    let mode = directory.facts_of(ANCHOR)?.st_mode & 0o7777;
+    let change = |mode| chmodat(directory, ANCHOR, Mode::from_raw_mode(mode), AtFlags::empty());
+    change(mode | OWNER_READS)?;
+    let opened = open();
+    // Who has it open sees them.
+    change(mode)?;
+    opened
 }
 
 /// Waits until nobody else discards what is there, but not for long: others may lock it.

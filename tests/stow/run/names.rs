@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::process::Command;
 
 use super::Stowed;
-use crate::support::recording::has;
+use crate::support::command::Outcome;
+use crate::support::recording::{has, python};
 
 /// By this programs learn that a file which they have locked is no longer the one of its name.
 #[test]
@@ -254,4 +256,42 @@ fn a_file_may_be_written_to_and_renamed_before_its_maker_knows_of_it() {
         until test -e log; do sleep 0.01; done; echo two >> log; mv log log.1; cat log.1
         wait $!; echo $?; ls; cat log.1";
     assert_eq!(stowed.shell(script), "two\n0\nlog.1\ntwo\none\n");
+}
+
+/// Whoever may not read a file has it open all the same, and is the one who discards it.
+#[test]
+fn a_file_without_rights_that_was_removed_is_discarded() {
+    if !has(&["setpriv"]) {
+        return;
+    }
+    let script = "
+import os
+for mode in (0o200, 0):
+    for size in (10, 50000):
+        f = os.open('f', os.O_CREAT | os.O_RDWR)
+        os.write(f, b'x' * size); os.fchmod(f, mode); os.unlink('f')
+        assert os.fstat(f).st_mode & 0o777 == mode and len(os.pread(f, size + 1, 0)) == size
+        if mode: os.close(f)
+print('done', flush=True)
+os._exit(0)";
+    let stowed = Stowed::new();
+    let told = as_user(&stowed, &[python(), "-c", script]);
+    assert_eq!((told.status, told.stdout.as_str(), told.stderr.as_str()), (Some(0), "done\n", ""));
+    assert_eq!(stowed.names(), Vec::<String>::new());
+    let logs = |target: &PathBuf| fs::read_dir(target).unwrap().count();
+    assert_eq!(stowed.storage.targets.iter().map(logs).sum::<usize>(), 0);
+}
+
+/// Runs a command by a run of its own, without the rights of root to read anything.
+fn as_user(stowed: &Stowed, command: &[&str]) -> Outcome {
+    let mut inner = stowed.command(&[]);
+    inner.args(command);
+    if !rustix::process::geteuid().is_root() {
+        return inner.output().unwrap().into();
+    }
+    let mut outer = Command::new("setpriv");
+    outer.arg("--bounding-set=-dac_override,-dac_read_search").arg(inner.get_program());
+    outer.args(inner.get_args()).current_dir(stowed.at(""));
+    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    outer.output().unwrap().into()
 }
