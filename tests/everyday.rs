@@ -2,6 +2,7 @@
 //! has what they did.
 
 mod cat;
+mod inlined;
 pub mod strace;
 
 use std::fs;

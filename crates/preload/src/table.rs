@@ -18,7 +18,7 @@ use crate::backend::{
 };
 use crate::hooks::data::{self, Side};
 use crate::hooks::printed::{self, __vasprintf_chk, vasprintf};
-use crate::hooks::{descriptor, directory, lock, mapping, name, program, standard_streams, stream};
+use crate::hooks::{descriptor, directory, inlined, lock, mapping, name, program, standard_streams, stream};
 use crate::inspect::Target;
 use crate::{guard, sys};
 
@@ -266,14 +266,18 @@ crate::intercept! {
             => |real| stream::data(Op::Fputs, stream, || real(text, stream), stream::text(text, 0));
         puts [] (text: *const c_char) -> c_int
             => |real| stream::data(Op::Fputs, standard_streams::output(), || real(text), stream::text(text, 1));
-        fgetc [getc fgetc_unlocked getc_unlocked] (stream: *mut FILE) -> c_int
+        fgetc [getc fgetc_unlocked getc_unlocked _IO_getc] (stream: *mut FILE) -> c_int
             => |real| stream::data(Op::Fgetc, stream, || real(stream), stream::byte_read);
         getchar [getchar_unlocked] () -> c_int
             => |real| stream::data(Op::Fgetc, standard_streams::input(), || real(), stream::byte_read);
-        fputc [putc fputc_unlocked putc_unlocked] (byte: c_int, stream: *mut FILE) -> c_int
+        fputc [putc fputc_unlocked putc_unlocked _IO_putc] (byte: c_int, stream: *mut FILE) -> c_int
             => |real| stream::data(Op::Fputc, stream, || real(byte, stream), stream::byte_written);
         putchar [putchar_unlocked] (byte: c_int) -> c_int
             => |real| stream::data(Op::Fputc, standard_streams::output(), || real(byte), stream::byte_written);
+        __uflow [] (stream: *mut FILE) -> c_int
+            => |real| inlined::call(Op::Fgetc, stream, || real(stream), stream::byte_read);
+        __overflow [] (stream: *mut FILE, byte: c_int) -> c_int
+            => |real| inlined::call(Op::Fputc, stream, || real(stream, byte), stream::byte_written);
         getdelim [__getdelim] (line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut FILE) -> ssize_t
             => |real| stream::data(Op::Getline, stream, || real(line, room, delimiter, stream), stream::count);
         getline [] (line: *mut *mut c_char, room: *mut size_t, stream: *mut FILE) -> ssize_t

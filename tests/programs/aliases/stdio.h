@@ -60,6 +60,7 @@ STREAM(reads_line_chk, "r", "fgets", count * size,
 STREAM(writes_text, "r+", "fputs", count * size, AS(fputs)(text(), open_stream) >= 0)
 STREAM(reads_byte, "r", "fgetc", count, AS(fgetc)(open_stream) >= 0)
 STREAM(writes_byte, "r+", "fputc", count, AS(fputc)('z', open_stream) == 'z')
+STREAM(writes_byte_of_full, "r+", "fputc", count, AS(__overflow)(open_stream, 'z') == 'z')
 STREAM(seeks_stream, "r", "fseek", 0, AS(fseek)(open_stream, size, SEEK_SET) == 0)
 STREAM(seeks_stream_far, "r", "fseek", 0, AS(fseeko)(open_stream, size, SEEK_SET) == 0)
 STREAM(flushes, "r+", "fflush", 0, AS(fflush)(open_stream) == 0)
@@ -145,9 +146,11 @@ STANDARD(scans_input_list, 0, "fscanf", SCANNED,
     { "fgets_unlocked", reads_line }, { "__fgets_chk", reads_line_chk },                        \
     { "__fgets_unlocked_chk", reads_line_chk }, { "fputs", writes_text },                       \
     { "fputs_unlocked", writes_text }, { "puts", writes_line }, { "fgetc", reads_byte },        \
-    { "getc", reads_byte }, { "fgetc_unlocked", reads_byte }, { "getc_unlocked", reads_byte },  \
+    { "getc", reads_byte }, { "_IO_getc", reads_byte }, { "__uflow", reads_byte },              \
+    { "fgetc_unlocked", reads_byte }, { "getc_unlocked", reads_byte },                          \
     { "getchar", reads_input_byte }, { "getchar_unlocked", reads_input_byte },                  \
-    { "fputc", writes_byte }, { "putc", writes_byte }, { "fputc_unlocked", writes_byte },       \
+    { "fputc", writes_byte }, { "putc", writes_byte }, { "_IO_putc", writes_byte },             \
+    { "__overflow", writes_byte_of_full }, { "fputc_unlocked", writes_byte },                   \
     { "putc_unlocked", writes_byte }, { "putchar", writes_output_byte },                        \
     { "putchar_unlocked", writes_output_byte }, { "getdelim", gets_delimited },                 \
     { "__getdelim", gets_delimited }, { "getline", gets_line }, { "printf", prints_output },    \

@@ -211,6 +211,30 @@ print(call(MKDIR, b'd', 0o700), call(RMDIR, b'd'), os.listdir('.'), call(UNLINK,
     assert_eq!(stowed.python(script), "100000 100000 100000 0\n0 5 0\n0 0 ['b'] 0 []\n");
 }
 
+/// Where a name may lead is bounded by the kernel, which knows no containers: programs have another way where it does not know the call.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn calls_that_only_have_a_number_are_on_the_file_or_refused() {
+    let stowed = Stowed::new();
+    let script = "
+import ctypes, errno, os, struct
+call = ctypes.CDLL(None, use_errno=True).syscall
+OPENAT2, CHMOD, FCHMOD, FCHMODAT, LINK, BENEATH = 437, 90, 91, 268, 86, 8
+def opened(name, flags, mode, resolve):
+    how = struct.pack('QQQ', flags, mode, resolve)
+    fd = call(OPENAT2, -100, name, how, len(how))
+    return fd if fd >= 0 else errno.errorcode[ctypes.get_errno()]
+fd = opened(b'f', os.O_CREAT | os.O_RDWR, 0o640, 0)
+print(os.write(fd, b'x' * 100000), os.pread(opened(b'f', os.O_RDONLY, 0, 0), 3, 9))
+print(opened(b'f', os.O_RDONLY, 0, BENEATH), opened(b'../mount/f', os.O_RDONLY, 0, BENEATH))
+print(os.fstat(opened(b'../outside', os.O_CREAT, 0o600, 0)).st_size, opened(b'../outside', 0, 0, BENEATH))
+print(call(CHMOD, b'f', 0o600), oct(os.stat('f').st_mode), call(FCHMODAT, -100, b'f', 0o644), oct(os.stat('f').st_mode))
+print(call(FCHMOD, fd, 0o604), oct(os.stat('f').st_mode), call(LINK, b'f', b'g'), errno.errorcode[ctypes.get_errno()])";
+    let told =
+        "100000 b'xxx'\nENOSYS ENOSYS\n0 EXDEV\n0 0o100600 0 0o100644\n0 0o100604 -1 EPERM\n";
+    assert_eq!(stowed.python(script), told);
+}
+
 /// The attack: a container of many logs, which takes all descriptors of whoever opens it.
 #[test]
 fn a_container_of_many_logs_leaves_descriptors_to_the_program() {

@@ -120,6 +120,7 @@ fn on_own_name(path: &CStr, request: &NameRequest) -> Result<usize, c_int> {
         NameRequest::Attribute { request, flags } => {
             on_attribute(At::Name(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0), &request)
         }
+        NameRequest::OpenWithin => Err(Errno::NOSYS),
         // What is stored is no program.
         NameRequest::Execute => Err(Errno::ACCESS),
         NameRequest::Rename { .. } | NameRequest::Link { .. } => Err(Errno::INVAL),

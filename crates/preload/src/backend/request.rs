@@ -284,6 +284,8 @@ pub enum NameRequest {
         /// Rights of a new file.
         mode: mode_t,
     },
+    /// Open the file by a name of which the kernel is to bound where it leads (`openat2`).
+    OpenWithin,
     /// Tell what the file is.
     Status(Status),
     /// May it be used so?

@@ -258,6 +258,8 @@ fn on_own_name(serving: &Serving, name: &Name, request: &NameRequest) -> Answer 
     }
     match *request {
         NameRequest::Open { flags, mode } => opening::open(serving, &at, flags, mode),
+        // As of a kernel that does not know the call: programs have another way then.
+        NameRequest::OpenWithin => Some(Err(libc::ENOSYS)),
         NameRequest::Unlink { flags } => naming::unlink(serving, &at, flags),
         NameRequest::Status(status) => status::of_name(serving, &at, &status),
         NameRequest::Truncate { length } => space::truncate_name(serving, &at, length),

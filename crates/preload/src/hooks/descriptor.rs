@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use libc::mode_t;
+use libc::{mode_t, open_how};
 use plimsoll_trace::encode::NO_FILE;
 use plimsoll_trace::{Layer, Op};
 
@@ -101,6 +101,34 @@ pub unsafe fn open(
     let start = begin_in(Layer::Posix);
     let name = || Name::new(directory, path);
     let fd = backend::serve_name(name, || NameRequest::Open { flags, mode }, || newly_made(real()));
+    // SAFETY: as the caller says.
+    unsafe { opened(start, directory, path, flags, fd) }
+}
+
+/// Records `openat2`, for which the C library has no function. Where the name may lead is bounded by the kernel alone: a backend does not open by such a name.
+///
+/// # Safety
+/// The path is what a program gave to the call, and so is what it wants, of that size.
+pub unsafe fn open_as(
+    directory: c_int,
+    path: *const c_char,
+    (how, size): (*const open_how, usize),
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let is_there = size >= size_of::<open_how>() && sys::is_memory_at(how);
+    if !is_there || !sys::is_memory_at(how.wrapping_byte_add(size_of::<open_how>() - 1)) {
+        return newly_made(real());
+    }
+    // SAFETY: it is there.
+    let how = unsafe { how.read_unaligned() };
+    let (flags, mode) = (how.flags as c_int, how.mode as mode_t);
+    if how.resolve == 0 {
+        // SAFETY: as the caller says.
+        return unsafe { open(directory, path, flags, mode, real) };
+    }
+    let start = begin_in(Layer::Posix);
+    let name = || Name::new(directory, path);
+    let fd = backend::serve_name(name, || NameRequest::OpenWithin, || newly_made(real()));
     // SAFETY: as the caller says.
     unsafe { opened(start, directory, path, flags, fd) }
 }

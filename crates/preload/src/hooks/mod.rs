@@ -4,6 +4,7 @@ pub mod asynchronous;
 pub mod data;
 pub mod descriptor;
 pub mod directory;
+pub mod inlined;
 pub mod listed;
 pub mod lock;
 pub mod mapping;
@@ -17,6 +18,7 @@ pub mod served_stream;
 pub mod served_transfer;
 pub mod standard_streams;
 pub mod stream;
+pub mod stream_position;
 pub mod temporary;
 pub mod variadic;
 

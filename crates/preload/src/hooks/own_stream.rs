@@ -80,6 +80,23 @@ extern "C-unwind" fn refuse() -> isize {
     -1
 }
 
+/// Returns how many bytes the buffer of a stream has that were read, or that are to be written, and whether there is room for such; `None` with another C library.
+///
+/// # Safety
+/// An open stream.
+pub unsafe fn buffered(stream: *mut FILE, writes: bool) -> Option<(u64, bool)> {
+    if cfg!(not(all(target_env = "gnu", target_pointer_width = "64"))) {
+        return None;
+    }
+    // SAFETY: as the caller says.
+    let head = unsafe { &*stream.cast::<StreamHead>() };
+    let (start, end, limit) = match writes {
+        true => (head.write_base, head.write_end, head.write_limit),
+        false => (head.read_start, head.read_end, head.read_end),
+    };
+    Some((end.addr().wrapping_sub(start.addr()) as u64, limit.addr() > start.addr()))
+}
+
 const _: () = assert!(core::mem::offset_of!(StreamHead, descriptor) == 112);
 const _: () = assert!(core::mem::offset_of!(StreamHead, wide) == 160);
 const _: () = assert!(core::mem::offset_of!(StreamHead, cookie) == 224);

@@ -15,7 +15,7 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{AT_FDCWD, iovec, mode_t, off_t};
+use libc::{AT_FDCWD, iovec, mode_t, off_t, open_how};
 use plimsoll_trace::Op;
 
 use crate::backend::{MapRequest, Name, NameRequest, Request, Status};
@@ -152,6 +152,7 @@ system_calls! {
     SYS_open (path flags mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
     SYS_openat (at path flags mode) => |call| descriptor::open(at as c_int, path as *const c_char, flags as c_int, mode as mode_t, || call() as c_int);
     SYS_creat (path mode) => |call| descriptor::open(AT_FDCWD, path as *const c_char, descriptor::CREAT_FLAGS, mode as mode_t, || call() as c_int);
+    SYS_openat2 (at path how size) => |call| descriptor::open_as(at as c_int, path as *const c_char, (how as *const open_how, size), || call() as c_int);
     SYS_close (fd) => |call| descriptor::close(Op::Close, fd as c_int, || call() as c_int);
     SYS_close_range (first last flags) => |call| descriptor::close_range(first as c_uint, last as c_uint, flags as c_int, |first, last| real(libc::SYS_close_range, [first as usize, last as usize, flags, 0, 0, 0]) as c_int);
     SYS_dup (fd) => |call| descriptor::duplicate(fd as c_int, None, || call() as c_int);
@@ -183,6 +184,12 @@ system_calls! {
     SYS_stat (path status) => |call| name::ask(Op::Stat, AT_FDCWD, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: 0 }), call);
     SYS_lstat (path status) => |call| name::ask(Op::Stat, AT_FDCWD, path as *const c_char, 0, || NameRequest::Status(Status::Plain { to: status as *mut c_void, flags: libc::AT_SYMLINK_NOFOLLOW }), call);
     SYS_fstat (fd status) => |call| descriptor::ask(Op::Stat, fd as c_int, 0, || Request::Status(Status::Plain { to: status as *mut c_void, flags: 0 }), call);
+    SYS_chmod (path mode) => |call| name::ask(Op::Chmod, AT_FDCWD, path as *const c_char, mode as u64, || NameRequest::ChangeMode { mode: mode as mode_t, flags: 0 }, call);
+    SYS_fchmod (fd mode) => |call| descriptor::ask(Op::Chmod, fd as c_int, mode as u64, || Request::ChangeMode { mode: mode as mode_t }, call);
+    SYS_fchmodat (at path mode) => |call| name::ask(Op::Chmod, at as c_int, path as *const c_char, mode as u64, || NameRequest::ChangeMode { mode: mode as mode_t, flags: 0 }, call);
+    SYS_fchmodat2 (at path mode flags) => |call| name::ask(Op::Chmod, at as c_int, path as *const c_char, mode as u64, || NameRequest::ChangeMode { mode: mode as mode_t, flags: flags as c_int }, call);
+    SYS_link (path to) => |call| name::ask(Op::Link, AT_FDCWD, path as *const c_char, 0, || NameRequest::Link { to: Name::new(AT_FDCWD, to as *const c_char), flags: 0 }, call);
+    SYS_linkat (at path to_at to flags) => |call| name::ask(Op::Link, at as c_int, path as *const c_char, 0, || NameRequest::Link { to: Name::new(to_at as c_int, to as *const c_char), flags: flags as c_int }, call);
     SYS_truncate (path length) => |call| name::ask(Op::Truncate, AT_FDCWD, path as *const c_char, length as u64, || NameRequest::Truncate { length: length as off_t }, call);
     SYS_unlink (path) => |call| name::ask(Op::Unlink, AT_FDCWD, path as *const c_char, 0, || NameRequest::Unlink { flags: 0 }, call);
     SYS_rmdir (path) => |call| name::ask(Op::Rmdir, AT_FDCWD, path as *const c_char, 0, || NameRequest::Unlink { flags: libc::AT_REMOVEDIR }, call);

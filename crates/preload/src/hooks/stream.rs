@@ -8,10 +8,10 @@ use plimsoll_trace::encode::{NO_FILE, Outcome, UNKNOWN_OFFSET};
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::backend;
-use crate::descriptors::Known;
 use crate::files::EXCLUDED;
 use crate::hooks::served_stream::Reopening;
-use crate::hooks::{Returned, descriptor, failure, own_stream, served_stream};
+use crate::hooks::stream_position::{descriptor_of, known, position_of};
+use crate::hooks::{Returned, descriptor, failure, inlined, own_stream, served_stream};
 use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
 use crate::{clock, descriptors, hot, paths, sys};
@@ -186,7 +186,9 @@ pub unsafe fn reopen(
     real: impl Fn(*const c_char) -> *mut FILE,
 ) -> *mut FILE {
     if hot::is_on() && !path.is_null() {
-        descriptors::forget(descriptor_of(stream));
+        let fd = descriptor_of(stream);
+        inlined::settle(stream, fd);
+        descriptors::forget(fd);
     }
     let start = begin_in(Layer::Stdio);
     // SAFETY: as the caller says.
@@ -229,6 +231,7 @@ pub unsafe fn open_descriptor(
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let is_needed = hot::is_on() || backend::is_active();
     let fd = if is_needed { descriptor_of(stream) } else { -1 };
+    inlined::settle(stream, fd);
     descriptor::close_by(Op::Fclose, fd, || {
         let result = real();
         // Of a stream of ours, the backend has heard by now.
@@ -240,6 +243,9 @@ pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
 /// Records that a stream's position is set.
 #[inline]
 pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
+    if hot::is_on() {
+        inlined::settle(stream, descriptor_of(stream));
+    }
     let start = begin_in(Layer::Stdio);
     let result = real();
     if start.is_on() {
@@ -277,6 +283,7 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     if !begin_in(Layer::Stdio).is_on() {
         return real();
     }
+    inlined::settle(stream, descriptor_of(stream));
     let before = position_of(stream);
     let start = Start(clock::ticks());
     let result = real();
@@ -300,37 +307,6 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
         recorder::write(busy, &call.at(span));
     });
     result
-}
-
-/// Returns where a stream is; `None` when it cannot be anywhere, or when nobody wants to know.
-fn position_of(stream: *mut FILE) -> Option<u64> {
-    let fd = descriptor_of(stream);
-    if descriptors::look(fd).is_some_and(|known| known.file == EXCLUDED) {
-        return None;
-    }
-    let before = sys::errno();
-    // SAFETY: the program's open stream.
-    let position = unsafe { libc::ftello(stream) };
-    sys::set_errno(before);
-    u64::try_from(position).ok()
-}
-
-fn known(busy: &Busy, stream: *mut FILE) -> Known {
-    descriptors::known(busy, descriptor_of(stream))
-}
-
-/// Returns the stream's descriptor; -1 for streams in memory.
-fn descriptor_of(stream: *mut FILE) -> c_int {
-    if stream.is_null() {
-        return -1;
-    }
-    let before = sys::errno();
-    // SAFETY: the program's open stream.
-    let fd = unsafe { libc::fileno(stream) };
-    if fd < 0 {
-        sys::set_errno(before);
-    }
-    fd
 }
 
 /// Returns the flags of `open` that a mode of `fopen` means.

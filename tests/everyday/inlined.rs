@@ -1,0 +1,60 @@
+//! Bytes that programs take from a stream's buffer, and put there, without a call: most of the small tools do.
+
+use std::fs;
+
+use plimsoll_trace::Op;
+
+use crate::support::command::Outcome;
+use crate::support::recording::{
+    assert_nothing_lost, calls, has, processes, program, record, run_recorded,
+};
+
+#[test]
+fn bytes_that_move_without_a_call_are_counted() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (rec, input) = (folder.path().join("rec"), folder.path().join("in"));
+    let output = folder.path().join("out");
+    fs::write(&input, "x".repeat(1_000_000)).unwrap();
+    let app = program("inlined.c", "cc", &[]);
+    let words = [&app, &input, &output].map(|it| it.to_str().unwrap());
+    let outcome = run_recorded(&rec, &words);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let recorded = processes(&rec);
+    assert_nothing_lost(&recorded);
+    let bytes = |op, path| calls(&recorded, op, path).1;
+    assert_eq!((bytes(Op::Fgetc, "/in"), bytes(Op::Fread, "/in")), (1_000_900, 100));
+    assert_eq!((bytes(Op::Fputc, "/out"), bytes(Op::Fputs, "/out")), (101_000, 25_000));
+    assert_eq!(fs::metadata(output).unwrap().len(), 126_000);
+    // A call for each buffer, not for each byte.
+    assert!(calls(&recorded, Op::Fgetc, "/in").0 < 300);
+}
+
+#[test]
+fn small_tools_read_and_write_all_of_their_files() {
+    if !has(&["cut", "paste", "join", "nl", "fold"]) {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let lines: String = (100_000..200_000).map(|it| format!("{it} a line\n")).collect();
+    fs::write(folder.path().join("in"), &lines).unwrap();
+    let size = lines.len() as u64;
+    for script in ["cut -c1-5 in", "paste in", "join in in", "nl in", "fold -w 5 in"] {
+        let tool = script.split(' ').next().unwrap();
+        let rec = folder.path().join(format!("rec-{tool}"));
+        let outcome: Outcome = record(&rec)
+            .args(["--", "sh", "-c", &format!("exec {script} > out")])
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{tool}");
+        let recorded = processes(&rec);
+        let all =
+            |ops: &[Op], path| ops.iter().map(|op| calls(&recorded, *op, path).1).sum::<u64>();
+        let read = all(&[Op::Fgetc, Op::Fread, Op::Fgets, Op::Getline], "/in");
+        let files = if tool == "join" { 2 } else { 1 };
+        assert_eq!(read, files * size, "{tool}");
+        let written = all(&[Op::Fputc, Op::Fputs, Op::Fwrite, Op::Fprintf], "/out");
+        assert_eq!(written, fs::metadata(folder.path().join("out")).unwrap().len(), "{tool}");
+    }
+}
