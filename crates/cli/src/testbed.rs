@@ -277,7 +277,7 @@ fn remove(testbed: &Testbed, down: &Down, output: Output) -> Result<ExitCode> {
     if output.json {
         output.print("testbed.down", "removed", &listing::removed_record(&removed, testbed))?
     } else {
-        output::message(&listing::removed_text(&removed, testbed))
+        listing::removed_lines(&removed, testbed).iter().for_each(|line| output::message(line))
     }
     Ok(ExitCode::SUCCESS)
 }

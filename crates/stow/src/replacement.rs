@@ -69,12 +69,13 @@ impl Container {
         let replaced = move_out(self, parent, aside, flat)
             .and_then(|()| exchange(parent, aside, name))
             .and_then(|()| {
-                let is_done = parent.require_same(name, flat);
-                let is_done = is_done
-                    .and_then(|()| parent.require_same_directory(aside, self.directory()))
-                    .and_then(|()| must_hold());
-                // Whatever was exchanged gets its name back.
-                is_done.inspect_err(|_| drop(exchange(parent, aside, name)))
+                let is_done = parent.require_same_directory(aside, self.directory());
+                // Whatever was exchanged gets its name back, unless somebody has moved the file on or replaced it since.
+                is_done.and_then(|()| must_hold()).inspect_err(|_| {
+                    if parent.require_same(name, flat).is_ok() {
+                        drop(exchange(parent, aside, name));
+                    }
+                })
             });
         if replaced.is_err() && parent.require_same(aside, flat).is_ok() {
             let _ = parent.remove_file(aside);

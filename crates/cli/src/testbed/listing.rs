@@ -147,10 +147,10 @@ pub fn limits_text(limits: &Limits) -> Option<String> {
 }
 
 /// Returns what `down` did, for the person at the terminal.
-pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
+pub fn removed_lines(removed: &Removed, testbed: &Testbed) -> Vec<String> {
     let directory = testbed.directory();
     if !removed.was_there {
-        return format!("nothing to remove: no test bed in {}", directory.display());
+        return vec![format!("nothing to remove: no test bed in {}", directory.display())];
     }
     let mut lines = vec![format!(
         "removed the test bed in {}: {} unmounted, {} devices detached",
@@ -170,5 +170,5 @@ pub fn removed_text(removed: &Removed, testbed: &Testbed) -> String {
     for path in &removed.kept {
         lines.push(format!("kept {}: not part of a test bed", path.display()));
     }
-    lines.join("\n")
+    lines
 }

@@ -217,7 +217,11 @@ impl Pair<'_, '_> {
         if is_replaced && !is_own {
             return Ok(Some(left));
         }
-        // A directory, or a container that another user may have put there just now, so that it is taken for what was replaced.
+        // A directory, or a container that another user may have put there just now, so that it is taken for what was replaced. What came to the other name since is left
+        // there: somebody else was told that it has it.
+        if !has(self.to, &self.new) {
+            return Ok(Some(Displaced(None)));
+        }
         let _ = swapped();
         // Whoever has moved it since, has moved it from the place that it had got.
         Ok(if has(at, &self.new) { None } else { Some(Displaced(None)) })
