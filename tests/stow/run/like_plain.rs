@@ -238,6 +238,13 @@ fn a_stream_that_appends_is_at_the_end() {
     assert!(told.contains("fopen a\nat first 100000, the descriptor 100000\n"), "{told}");
 }
 
+/// The C library counts from where it takes the descriptor to be after a write.
+#[test]
+fn a_stream_goes_on_behind_what_was_written() {
+    let told = assert_same(&[compiled("updates.c").to_str().unwrap()]);
+    assert!(told.contains("back 1, on 0, 100: 300 of 30000, "), "{told}");
+}
+
 /// The sanitizers have their own functions for streams.
 #[test]
 fn a_program_with_a_sanitizer_prints_and_reads() {

@@ -5,7 +5,7 @@ mod room;
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{FILE, off_t, off64_t, ssize_t};
 use plimsoll_trace::Op;
@@ -56,7 +56,10 @@ pub struct StreamHead {
     lists: [*mut c_void; 2],
     /// The number of the file.
     pub descriptor: c_int,
-    before_wide: [usize; 5],
+    before_offset: [usize; 3],
+    /// Where the descriptor is, as far as the C library knows.
+    offset: off64_t,
+    characters: usize,
     wide: *const Wide,
     rest: [usize; 6],
     kind: usize,
@@ -98,6 +101,7 @@ pub unsafe fn buffered(stream: *mut FILE, writes: bool) -> Option<(u64, bool)> {
 }
 
 const _: () = assert!(core::mem::offset_of!(StreamHead, descriptor) == 112);
+const _: () = assert!(core::mem::offset_of!(StreamHead, offset) == 144);
 const _: () = assert!(core::mem::offset_of!(StreamHead, wide) == 160);
 const _: () = assert!(core::mem::offset_of!(StreamHead, cookie) == 224);
 const _: () = assert!(core::mem::offset_of!(Wide, functions) == 224);
@@ -166,12 +170,36 @@ pub fn wrap(fd: c_int, mode: &CStr) -> *mut FILE {
             return fail(libc::ENOTSUP);
         }
         KIND.store((*head).kind, Ordering::Relaxed);
+        note(fd, stream);
         (*head).descriptor = fd;
         if matches!((*head).wide.addr(), 0 | usize::MAX) {
             (*head).wide = &raw const NO_WIDE;
         }
     }
     stream
+}
+
+/// Descriptors beyond this have streams whose position the C library may take for an old one.
+const NOTED: usize = 1 << 16;
+
+/// The stream of each descriptor.
+static STREAMS: [AtomicPtr<FILE>; NOTED] = [const { AtomicPtr::new(ptr::null_mut()) }; NOTED];
+
+fn note(fd: c_int, stream: *mut FILE) {
+    if let Some(place) = STREAMS.get(fd as usize) {
+        place.store(stream, Ordering::Relaxed);
+    }
+}
+
+/// Has the C library ask where a descriptor is before it counts from there: it notes that for files of its own when it writes, and not for those that others write to,
+/// so that a program which goes on from where it is would write to the same place again.
+fn forget_offset(fd: c_int) {
+    const UNKNOWN: off64_t = -1;
+    let stream = STREAMS.get(fd as usize).map_or(ptr::null_mut(), |it| it.load(Ordering::Relaxed));
+    if !stream.is_null() {
+        // SAFETY: an open stream of ours, which the C library has locked while it writes.
+        unsafe { (*stream.cast::<StreamHead>()).offset = UNKNOWN };
+    }
 }
 
 /// Returns the C library's own `fopencookie`: others stand in for it, and have a cookie of their own (AddressSanitizer, ThreadSanitizer).
@@ -249,6 +277,7 @@ extern "C-unwind" fn write(cookie: *mut c_void, from: *const c_char, length: usi
         }
         rest = rest.get(count as usize..).unwrap_or(&[]);
     }
+    forget_offset(descriptor(cookie));
     (length - rest.len()) as ssize_t
 }
 
@@ -282,6 +311,7 @@ pub fn seek_end(fd: c_int) -> bool {
 /// Closes the descriptor, of which the backend hears.
 pub extern "C-unwind" fn close(cookie: *mut c_void) -> c_int {
     let fd = descriptor(cookie);
+    note(fd, ptr::null_mut());
     backend::close(fd, || {
         // SAFETY: the stream's own, which ends with it.
         unsafe { rustix::io::close(fd) };
