@@ -1,8 +1,9 @@
 //! Lists of users and groups who may do what with a file (acl(5)), as Linux keeps them in an extended attribute (linux/posix_acl_xattr.h).
 
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::lgetxattr;
+use rustix::fs::{fgetxattr, lgetxattr};
 use rustix::io::Errno;
 
 /// Where Linux keeps a list.
@@ -14,25 +15,37 @@ const BYTES_MAX: usize = 64 << 10;
 const VERSION: u32 = 2;
 const ENTRY_BYTES: usize = 8;
 const READ: u16 = 4;
+const ALL: u16 = 7;
 
 const USER: u16 = 0x02;
 const OWN_GROUP: u16 = 0x04;
 const GROUP: u16 = 0x08;
 const MASK: u16 = 0x10;
 
-/// Who can read a file besides its owner and all others: its own group, and users and groups that a list names.
+/// What a file's own group may do, and the users and groups that a list names, besides its owner and all others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessList {
-    own_group_reads: bool,
-    /// Kind and number, and whether they can read.
-    named: Vec<(u16, u32, bool)>,
+    own_group: u16,
+    /// Kind, number and rights.
+    named: Vec<(u16, u32, u16)>,
+    /// The most that any of them may do.
+    mask: u16,
 }
 
 impl AccessList {
-    /// Returns the list of a file, itself and not what a link leads to; `None` if it has none. Of one that cannot be read, nobody can read the file.
+    /// Returns the list of a file, itself and not what a link leads to; `None` if it has none. By one that cannot be read, nobody may do anything.
     pub fn of(path: &Path) -> Option<Self> {
+        Self::read(|value| lgetxattr(path, ACCESS_LIST, value))
+    }
+
+    /// Returns that of an open file.
+    pub fn of_file(file: impl AsFd) -> Option<Self> {
+        Self::read(|value| fgetxattr(file, ACCESS_LIST, value))
+    }
+
+    fn read(get: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Option<Self> {
         let mut value = vec![0; BYTES_MAX];
-        match lgetxattr(path, ACCESS_LIST, &mut value[..]) {
+        match get(&mut value) {
             Ok(length) => Some(Self::decode(value.get(..length)?).unwrap_or_default()),
             Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOENT) => None,
             Err(_) => Some(AccessList::default()),
@@ -45,38 +58,55 @@ impl AccessList {
         if u32::from_le_bytes(*version) != VERSION || !rest.is_empty() {
             return None;
         }
-        let entries = entries.iter().map(|&[kind, kind2, rights, rights2, number @ ..]| {
-            let rights = u16::from_le_bytes([rights, rights2]);
-            (u16::from_le_bytes([kind, kind2]), u32::from_le_bytes(number), rights & READ != 0)
-        });
-        let entries: Vec<_> = entries.collect();
-        let is_masked = entries.iter().any(|&(kind, _, reads)| kind == MASK && !reads);
-        let reading = |it: &(u16, u32, bool)| (it.0, it.1, it.2 && !is_masked);
-        let own_group = entries.iter().find(|it| it.0 == OWN_GROUP).map(reading);
-        let named = entries.iter().filter(|it| matches!(it.0, USER | GROUP)).map(reading);
-        Some(AccessList {
-            own_group_reads: own_group.is_some_and(|it| it.2),
-            named: named.collect(),
-        })
+        let mut list = AccessList { own_group: 0, named: Vec::new(), mask: ALL };
+        for &[kind, kind2, rights, rights2, number @ ..] in entries {
+            let rights = u16::from_le_bytes([rights, rights2]) & ALL;
+            match u16::from_le_bytes([kind, kind2]) {
+                OWN_GROUP => list.own_group = rights,
+                MASK => list.mask = rights,
+                kind @ (USER | GROUP) => {
+                    list.named.push((kind, u32::from_le_bytes(number), rights));
+                }
+                _ => {}
+            }
+        }
+        Some(list)
     }
 
-    /// Returns that of a file without one, of which the group can read or not.
-    pub fn without(own_group_reads: bool) -> Self {
-        AccessList { own_group_reads, named: Vec::new() }
+    /// Returns that of a file without one, whose group may do this.
+    pub fn without(own_group: u32) -> Self {
+        AccessList { own_group: own_group as u16 & ALL, named: Vec::new(), mask: ALL }
+    }
+
+    /// Returns it after `chmod`, whose bits of the group are the most that it gives then.
+    pub fn with_mask(self, mask: u32) -> Self {
+        AccessList { mask: mask as u16 & ALL, ..self }
+    }
+
+    fn reads(&self, rights: u16) -> bool {
+        rights & self.mask & READ != 0
     }
 
     /// Returns whether all that it names can read.
     pub fn are_all(&self) -> bool {
-        self.own_group_reads && self.named.iter().all(|it| it.2)
+        self.reads(self.own_group) && self.named.iter().all(|it| self.reads(it.2))
     }
 
-    /// Returns whether all who can read by this list can by that of another file of the same group, which keeps nobody from it who is not in both.
-    pub fn is_within(&self, other: &AccessList) -> bool {
-        let is_in = |it: &(u16, u32, bool)| !it.2 || other.named.contains(it);
-        let keeps_none = other.named.iter().all(|it| it.2 || self.named.contains(it));
-        (!self.own_group_reads || other.own_group_reads)
-            && self.named.iter().all(is_in)
-            && keeps_none
+    /// Returns whether all who may do anything by this list of a part can read by that of the file, which is of the same group, and nobody whom that one keeps from reading is
+    /// in a group that may do something with the part.
+    pub fn is_within(&self, file: &AccessList) -> bool {
+        let may = |rights: u16| rights & self.mask != 0;
+        let same =
+            |one: &(u16, u32, u16), other: &(u16, u32, u16)| (one.0, one.1) == (other.0, other.1);
+        let is_in =
+            |part: &(u16, u32, u16)| file.named.iter().any(|it| same(it, part) && file.reads(it.2));
+        let is_kept_out =
+            |kept: &(u16, u32, u16)| self.named.iter().any(|it| same(it, kept) && !may(it.2));
+        let nobody = !may(self.own_group) && !self.named.iter().any(|it| may(it.2));
+        nobody
+            || (!may(self.own_group) || file.reads(file.own_group))
+                && self.named.iter().all(|it| !may(it.2) || is_in(it))
+                && file.named.iter().all(|it| file.reads(it.2) || is_kept_out(it))
     }
 }
 
@@ -100,12 +130,13 @@ mod tests {
     fn the_mask_counts_for_all_that_a_list_names() {
         let of = |mask| list(&[(1, 6, NOBODY), (2, 4, 7), (4, 4, NOBODY), (16, mask, NOBODY)]);
         assert!(of(4).are_all() && !of(0).are_all());
-        assert_eq!(of(0).named, [(USER, 7, false)]);
+        assert!(of(0).with_mask(0o4).are_all() && !of(4).with_mask(0).are_all());
+        assert!(!AccessList::without(4).is_within(&of(4).with_mask(0)));
         assert!(AccessList::decode(&[]).is_none() && AccessList::decode(&[1, 0, 0, 0]).is_none());
     }
 
     #[test]
-    fn who_can_read_by_one_list_can_by_another_one() {
+    fn who_may_do_something_with_a_part_can_read_the_file() {
         let (seven, eight) = ((2, 4, 7), (8, 4, 8));
         let group = |rights| (4, rights, NOBODY);
         let both = list(&[seven, eight, group(4)]);
@@ -114,8 +145,11 @@ mod tests {
         assert!(!is_within(&[(2, 4, 9)]), "9 is not in the other one");
         // Somebody is kept from the file who is in its group, or among all others.
         let keeps_seven = list(&[(2, 0, 7), group(4)]);
-        assert!(!AccessList::without(true).is_within(&keeps_seven));
+        assert!(!AccessList::without(4).is_within(&keeps_seven));
         assert!(list(&[(2, 0, 7), group(4)]).is_within(&keeps_seven));
-        assert!(!AccessList::without(true).is_within(&AccessList::without(false)));
+        // Who may go through a directory can reach what is in it.
+        assert!(!AccessList::without(1).is_within(&AccessList::without(0)));
+        assert!(AccessList::without(1).is_within(&AccessList::without(4)));
+        assert!(!list(&[(2, 1, 7)]).is_within(&AccessList::without(4)));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_guarded::Directory;
 use rustix::fs::{AtFlags, Mode, Stat, chmodat, fchmod, fstat, statat};
@@ -20,7 +20,6 @@ pub const ANCHOR: &str = "anchor";
 /// All rights of the group, and of all others; the former are those of a list, where there is one.
 const GROUP: u32 = 0o070;
 const OTHERS: u32 = 0o007;
-const GROUP_READS: u32 = 0o040;
 const OTHERS_READ: u32 = 0o004;
 
 /// Who may use a file: its rights, the group that they are of, and a list of others.
@@ -40,17 +39,17 @@ impl Users {
     /// Returns those of the file of a container, which is held by its directory; of one without a file, nobody but the owner.
     pub fn of_container(directory: impl AsFd) -> Self {
         let facts = statat(&directory, ANCHOR, AtFlags::SYMLINK_NOFOLLOW);
-        facts.map_or(Users::NONE, |it| Users::of(&it, &path_in(directory, ANCHOR)))
+        let list = || AccessList::of(&path_in(&directory, ANCHOR));
+        facts.map_or(Users::NONE, |it| Users::of(&it, list()))
     }
 
-    fn of(facts: &Stat, path: &Path) -> Self {
-        let mode = facts.st_mode & 0o7777;
-        Users { mode, group: facts.st_gid, list: AccessList::of(path) }
+    fn of(facts: &Stat, list: Option<AccessList>) -> Self {
+        Users { mode: facts.st_mode & 0o7777, group: facts.st_gid, list }
     }
 
     /// Returns those after `chmod`.
     pub fn with_mode(self, mode: u32) -> Self {
-        Users { mode, ..self }
+        Users { mode, group: self.group, list: self.list.map(|it| it.with_mask(group_of(mode))) }
     }
 
     /// Returns those after `chgrp`.
@@ -59,12 +58,12 @@ impl Users {
     }
 
     fn list(&self) -> AccessList {
-        self.list.clone().unwrap_or(AccessList::without(self.mode & GROUP_READS != 0))
+        self.list.clone().unwrap_or(AccessList::without(group_of(self.mode)))
     }
 
     /// Returns whether group and others may all read.
     pub fn are_all(&self) -> bool {
-        self.mode & OTHERS_READ != 0 && self.mode & GROUP_READS != 0 && self.list().are_all()
+        self.mode & OTHERS_READ != 0 && self.list().are_all()
     }
 
     /// Returns which of the rights to a part others keep: none to write, and none at all who may not read the file. Of a part of another group nobody
@@ -83,6 +82,11 @@ impl Users {
     }
 }
 
+/// Returns the rights of the group, as those of a list.
+fn group_of(mode: u32) -> u32 {
+    (mode & GROUP) >> 3
+}
+
 /// Returns a path by which the kernel finds what is in a directory that is held.
 fn path_in(directory: impl AsFd, name: impl AsRef<OsStr>) -> PathBuf {
     let held = format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd());
@@ -93,13 +97,13 @@ fn path_in(directory: impl AsFd, name: impl AsRef<OsStr>) -> PathBuf {
 /// is asked where nobody else has any.
 fn to_become(
     part: &Stat,
-    path: impl FnOnce() -> PathBuf,
+    list: impl FnOnce() -> Option<AccessList>,
     users: impl FnOnce() -> Users,
 ) -> Option<Mode> {
     if part.st_mode & (GROUP | OTHERS) == 0 {
         return None;
     }
-    let part = Users::of(part, &path());
+    let part = Users::of(part, list());
     Some(users().kept(&part)).filter(|it| *it != part.mode).map(Mode::from_raw_mode)
 }
 
@@ -112,7 +116,8 @@ pub fn keep_out(directory: impl AsFd, users: &Users) -> Result<(), Errno> {
 }
 
 fn keep_all_out(directory: impl AsFd, users: impl FnOnce() -> Users) -> Result<(), Errno> {
-    match to_become(&fstat(&directory)?, || path_in(&directory, "."), users) {
+    let list = || AccessList::of(&path_in(&directory, "."));
+    match to_become(&fstat(&directory)?, list, users) {
         Some(kept) => chmodat(directory, c".", kept, AtFlags::empty()),
         None => Ok(()),
     }
@@ -131,8 +136,8 @@ pub(crate) fn keep_logs_private(logs: &Directory, container: &Directory) {
 /// Keeps the same out of an open file of it.
 pub(crate) fn keep_private_file(file: impl AsFd, directory: &Directory) {
     let Ok(facts) = fstat(&file) else { return };
-    let path = || PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
-    if let Some(kept) = to_become(&facts, path, || Users::of_container(directory)) {
+    let list = || AccessList::of_file(&file);
+    if let Some(kept) = to_become(&facts, list, || Users::of_container(directory)) {
         let _ = fchmod(file, kept);
     }
 }
@@ -165,12 +170,15 @@ mod tests {
     #[test]
     fn who_is_named_by_a_list_and_who_is_not_is_looked_at() {
         let of = |mode, list: Option<&AccessList>| Users { mode, group: 5, list: list.cloned() };
-        let barred = AccessList::without(false);
+        let barred = AccessList::without(0);
         assert_eq!(of(0o640, Some(&barred)).kept(&of(0o750, None)), 0o700);
         assert_eq!(of(0o644, Some(&barred)).kept(&of(0o755, None)), 0o700);
-        let open = AccessList::without(true);
+        let open = AccessList::without(4);
         assert_eq!(of(0o644, Some(&open)).kept(&of(0o755, None)), 0o755);
         assert_eq!(of(0o640, None).kept(&of(0o750, Some(&open))), 0o750);
         assert!(of(0o644, Some(&open)).are_all() && !of(0o644, Some(&barred)).are_all());
+        assert_eq!(of(0o640, Some(&open)).with_mode(0o600).kept(&of(0o750, None)), 0o700);
+        // Who may only go through it reaches what is in it.
+        assert_eq!(of(0o600, None).kept(&of(0o710, None)), 0o700);
     }
 }

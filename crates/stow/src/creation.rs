@@ -77,6 +77,9 @@ pub fn discard_draft(parent: &Directory, name: &OsStr) {
     }
 }
 
+/// Makes the anchor of a new container in its directory.
+type MakeAnchor<'a> = dyn FnMut(&Directory) -> io::Result<()> + 'a;
+
 impl Container {
     /// Makes an empty container whose logs will be on these targets.
     ///
@@ -85,10 +88,12 @@ impl Container {
     pub fn create(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
         let (above, name) = split(path)?;
         let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
-        Self::make(parent, name, targets, true)
+        let mut anchor = |it: &Directory| fill_file(it, ANCHOR, &[], PRIVATE_FILE, true);
+        Self::make(parent, name, targets, true, &mut anchor)
     }
 
-    /// Makes one in a directory for a file that is durable once it was synced, and not before, where only one node can see it.
+    /// Makes one in a directory for a file that is durable once it was synced, and not before, where only one node can see it. The anchor is made by the caller, with the rights of
+    /// the file, and durable where several nodes can see it: once the container has its name, others may open it, change these and remove it.
     ///
     /// # Errors
     /// As [`Container::create`].
@@ -96,9 +101,10 @@ impl Container {
         parent: Directory,
         name: &OsStr,
         targets: &[Target],
+        anchor: &mut MakeAnchor<'_>,
     ) -> Result<Self, StowError> {
         let is_synced = !fresh::is_of_one_node(&parent);
-        Self::make(parent, name, targets, is_synced)
+        Self::make(parent, name, targets, is_synced, anchor)
     }
 
     fn make(
@@ -106,6 +112,7 @@ impl Container {
         name: &OsStr,
         targets: &[Target],
         is_synced: bool,
+        anchor: &mut MakeAnchor<'_>,
     ) -> Result<Self, StowError> {
         let path = &parent.path().join(name);
         if parent.kind_of(name).is_ok() {
@@ -114,7 +121,7 @@ impl Container {
         let id = Id::random().attempt("make the container", path)?;
         let mut made = Err(ErrorKind::NotFound.into());
         for _ in 0..ATTEMPTS {
-            made = draft(&parent, name, is_synced, |it| fill(it, id, is_synced));
+            made = draft(&parent, name, is_synced, |it| fill(it, id, is_synced, anchor));
             if !matches!(&made, Err(cause) if cause.kind() == ErrorKind::NotFound) {
                 break;
             }
@@ -135,7 +142,7 @@ impl Container {
         name: &OsStr,
         targets: &[Target],
         most: u64,
-        anchor: &mut dyn FnMut(&Directory) -> io::Result<()>,
+        anchor: &mut MakeAnchor<'_>,
     ) -> Result<Result<(Self, SmallWriter), Directory>, StowError> {
         if !fresh::is_of_one_node(&parent) {
             return Ok(Err(parent));
@@ -183,7 +190,7 @@ fn draft<T>(
 fn fill_small(
     directory: &Directory,
     id: Id,
-    anchor: &mut dyn FnMut(&Directory) -> io::Result<()>,
+    anchor: &mut MakeAnchor<'_>,
 ) -> io::Result<small::Held> {
     let marker = directory.create(MARKER, OFlags::RDWR, PRIVATE_FILE)?;
     let made = Made::of_file(&marker)?;
@@ -193,7 +200,12 @@ fn fill_small(
 }
 
 /// Writes the files of a container without logs. Returns its lock, which is held, so that others know that it is being made.
-fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
+fn fill(
+    directory: &Directory,
+    id: Id,
+    is_synced: bool,
+    anchor: &mut MakeAnchor<'_>,
+) -> io::Result<File> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
     let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };
@@ -202,7 +214,7 @@ fn fill(directory: &Directory, id: Id, is_synced: bool) -> io::Result<File> {
     let lock = directory.create(SIZE_LOCK, OFlags::RDWR, PRIVATE_FILE)?;
     // Where nothing can be locked, nobody discards it.
     let _ = lock::is_taken(&lock, Hold::Alone);
-    fill_file(directory, ANCHOR, &[], PRIVATE_FILE, is_synced)?;
+    anchor(directory)?;
     fill_parts(directory, node, is_synced)?;
     if is_synced {
         lock.sync_all()?;

@@ -19,7 +19,9 @@ use plimsoll_stow::{Container, Reader, StowError, Target};
 /// If it cannot be made.
 pub fn create_unsynced(path: &Path, targets: &[Target]) -> Result<Container, StowError> {
     let parent = Directory::open(path.parent().unwrap()).unwrap();
-    Container::create_unsynced(parent, path.file_name().unwrap(), targets)
+    let mut anchor =
+        |it: &Directory| it.create("anchor", rustix::fs::OFlags::WRONLY, 0o600).map(drop);
+    Container::create_unsynced(parent, path.file_name().unwrap(), targets, &mut anchor)
 }
 
 /// Makes directories to be targets.

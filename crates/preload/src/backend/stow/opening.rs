@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use libc::mode_t;
 use plimsoll_guarded::Directory;
-use plimsoll_stow::{ANCHOR, Container, is_gone, unmark_left};
+use plimsoll_stow::{ANCHOR, Container, is_gone, is_of_one_node, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, Mode, OFlags, accessat, chmodat, fstat, openat, statat, unlinkat,
+    Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, fsync, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd};
 use rustix::process::fchdir;
@@ -19,7 +19,7 @@ use rustix::thread::nanosleep;
 use rustix::time::Timespec;
 
 use super::entry::{Key, told};
-use super::found::{Found, Sought, create_anchor, open_anchor};
+use super::found::{Found, Sought, create_anchor};
 use super::held_file::HeldFile;
 use super::names::{NamedAt, is_directory};
 use super::settings::Settings;
@@ -27,7 +27,7 @@ use super::{Outcome, naming, number, registry, settings, space};
 use crate::backend::Answer;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
-use crate::{descriptors, sys};
+use crate::descriptors;
 
 /// How often others may make and remove the name meanwhile.
 const TRIES: usize = 16;
@@ -229,18 +229,42 @@ fn make(serving: &Serving, at: &NamedAt<'_>, flags: OFlags, mode: mode_t) -> Ans
         Ok(Small::NotHere(parent)) => parent,
         Err(error) => return Some(Err(error)),
     };
-    let made = Container::create_unsynced(parent, name, &settings.targets).map_err(told);
-    Some(made.and_then(|container| {
-        let anchor = open_anchor(container.directory(), flags);
-        let file = anchor.inspect_err(|_| drop(container.remove()))?;
-        // After it was opened: the new file may have rights that would not let its maker in.
-        let mode = Mode::from_raw_mode(mode & 0o7777 & !umask());
-        chmodat(container.directory(), ANCHOR, mode, AtFlags::empty()).map_err(number)?;
-        let key = Key::of(&fstat(&file).map_err(number)?);
-        let entry = registry::add(serving, key, container, None);
-        entry.hold(serving).note(file.as_raw_fd());
-        Ok(file.into_raw_fd() as usize)
-    }))
+    Some(make_large(serving, settings, parent, (name, flags, mode)))
+}
+
+/// Makes a container for a file that is large from the beginning, and opens it.
+fn make_large(
+    serving: &Serving,
+    settings: &Settings,
+    parent: Directory,
+    (name, flags, mode): (&OsStr, OFlags, mode_t),
+) -> Outcome {
+    let mut file = None;
+    let mut anchor = |directory: &Directory| {
+        let made = make_anchor(&mut file, directory, flags, mode)?;
+        // What several nodes see is durable from the beginning.
+        if is_of_one_node(directory) { Ok(()) } else { Ok(fsync(made)?) }
+    };
+    let made = Container::create_unsynced(parent, name, &settings.targets, &mut anchor);
+    let container = made.map_err(told)?;
+    let file = file.ok_or(libc::EIO)?;
+    let key = Key::of(&fstat(&file).map_err(number)?);
+    let entry = registry::add(serving, key, container, None);
+    entry.hold(serving).note(file.as_raw_fd());
+    Ok(file.into_raw_fd() as usize)
+}
+
+/// Makes the anchor of a new file. Its rights are the kernel's matter, and the new file may have some that would not let its maker in later.
+fn make_anchor<'a>(
+    file: &'a mut Option<OwnedFd>,
+    directory: &Directory,
+    flags: OFlags,
+    mode: mode_t,
+) -> io::Result<&'a OwnedFd> {
+    // That of an attempt before.
+    *file = None;
+    let made = create_anchor(directory, flags, Mode::from_raw_mode(mode & 0o7777));
+    Ok(file.insert(made.map_err(io::Error::from_raw_os_error)?))
 }
 
 /// Holds a directory to make something in it. Another user who serves it is not asked; the mount's own file system nobody else serves.
@@ -271,13 +295,8 @@ fn make_small(
         return Ok(Small::NotHere(parent));
     }
     let mut file = None;
-    // Its rights are the kernel's matter, and the new file may have some that would not let its maker in later.
-    let mut anchor = |directory: &Directory| -> io::Result<()> {
-        file = None;
-        let made = create_anchor(directory, flags, Mode::from_raw_mode(mode & 0o7777));
-        file = Some(made.map_err(io::Error::from_raw_os_error)?);
-        Ok(())
-    };
+    let mut anchor =
+        |directory: &Directory| make_anchor(&mut file, directory, flags, mode).map(drop);
     let room = settings.small_room();
     let made = Container::create_small(parent, name, &settings.targets, room, &mut anchor);
     let (container, small) = match made.map_err(told)? {
@@ -291,16 +310,6 @@ fn make_small(
     held.is_new();
     held.note(file.as_raw_fd());
     Ok(Small::Made(file.into_raw_fd() as usize))
-}
-
-/// Returns what new files are not to allow. Asking by the call of that name would change it for all threads.
-fn umask() -> mode_t {
-    let mut status = [0; 4096];
-    let status = sys::read_file(c"/proc/thread-self/status", &mut status);
-    let lines = status.split(|byte| *byte == b'\n');
-    let told = lines.filter_map(|line| line.strip_prefix(b"Umask:")).next();
-    let digits = told.unwrap_or(b"022").trim_ascii();
-    digits.iter().fold(0, |mask, digit| mask << 3 | mode_t::from(digit.wrapping_sub(b'0') & 7))
 }
 
 /// Opens a directory: the one that was looked at, as a program that takes a container for a directory destroys it.

@@ -68,7 +68,7 @@ pub fn place(
         return Err(libc::EPERM);
     }
     let is_one = is_same(&above_from, &above_to);
-    let pair = Pair { from, to, replaced: replaced.as_ref(), new, old, is_one, is_quiet };
+    let pair = Pair { from, to, replaced: replaced.as_ref(), new, old, is_one };
     let handed = match (source, &replaced) {
         (Some(source), Some(replaced)) => hand_over(replaced, source)?,
         _ => false,
@@ -84,7 +84,7 @@ pub fn place(
             if source.is_some() {
                 note_home(to);
             }
-            left.discarded(serving, replaced, is_quiet, turns).map(Some)
+            left.discarded(serving, replaced, turns).map(Some)
         }
         failed => {
             if let (true, Some(source), Some(replaced)) = (handed, source, &replaced) {
@@ -139,12 +139,10 @@ struct Pair<'a, 'b> {
     old: Stat,
     /// Both are in the same directory.
     is_one: bool,
-    /// Nobody else can make names there.
-    is_quiet: bool,
 }
 
-/// What was replaced, under the name that it has now; of nothing, if that is not this user's any more.
-struct Displaced(Option<(BorrowedFd<'static>, CString)>);
+/// What was replaced, under the name that it has now, and what it is known by; of nothing, if that is not this user's any more.
+struct Displaced(Option<(BorrowedFd<'static>, CString, Key)>);
 
 impl Pair<'_, '_> {
     /// Has the file wait under a hidden name in this directory, and take its place from there.
@@ -206,25 +204,38 @@ impl Pair<'_, '_> {
             Err(errno) => return Err(number(errno)),
             Ok(()) => {}
         }
-        let left = Displaced(Some((at.directory, at.path.to_owned())));
         let Ok(facts) = at.facts() else { return Ok(Some(Displaced(None))) };
+        let came = Key::of(&facts);
         let is_own = is_same(&facts, &self.new);
         let is_replaced = is_same(&facts, &self.old)
             // Others have put another file there, which a rename replaces as well.
             || !is_directory(&facts)
-            // This user has, as nobody else could.
-            || self.is_quiet && at.container_now().is_some();
+            || facts.st_uid == acting_user()
+                && at.container_now().is_some_and(|it| it.itself == came);
         if is_replaced && !is_own {
-            return Ok(Some(left));
+            return Ok(Some(Displaced(Some((at.directory, at.path.to_owned(), came)))));
         }
-        // A directory, or a container that another user may have put there just now, so that it is taken for what was replaced. What came to the other name since is left
-        // there: somebody else was told that it has it.
-        if !has(self.to, &self.new) {
-            return Ok(Some(Displaced(None)));
+        // A directory, or another user's container, came there just now. What has come to the other name since stays there: somebody was told that it has it.
+        if has(self.to, &self.new) {
+            let _ = swapped();
+            if has(at, &self.new) {
+                return Ok(None);
+            }
         }
-        let _ = swapped();
-        // Whoever has moved it since, has moved it from the place that it had got.
-        Ok(if has(at, &self.new) { None } else { Some(Displaced(None)) })
+        self.give_up(at)
+    }
+
+    /// Frees a name that the file had for another thing that has come to it; the file has got its own, and may have been moved on.
+    fn give_up(&self, at: &NamedAt<'_>) -> Result<Option<Displaced>, c_int> {
+        let to = (self.to.directory, self.to.path);
+        if let Ok(other) = at.facts()
+            && rename_to_free((at.directory, at.path), to).is_err()
+        {
+            let name = OsStr::from_bytes(self.to.path.to_bytes());
+            let kept = hidden(waiting_name(name, other.st_ino, 0))?;
+            let _ = rename_to_free((at.directory, at.path), (at.directory, kept.as_c_str()));
+        }
+        Ok(Some(Displaced(None)))
     }
 
     /// Does so where names cannot be exchanged: what is replaced makes room, and is given back if the other one does not come.
@@ -241,7 +252,8 @@ impl Pair<'_, '_> {
             false => Err(libc::EEXIST),
         };
         let Err(errno) = came else {
-            return Ok(Some(Displaced(Some((aside.directory, aside.path.to_owned())))));
+            let left = (aside.directory, aside.path.to_owned(), Key::of(&self.old));
+            return Ok(Some(Displaced(Some(left))));
         };
         if rename_to_free((aside.directory, aside.path), to).is_ok() {
             return if errno == libc::EEXIST { Ok(None) } else { Err(errno) };
@@ -283,15 +295,16 @@ impl Displaced {
         self,
         serving: &Serving,
         replaced: Option<Found>,
-        is_quiet: bool,
         turns: Turns,
     ) -> Result<usize, c_int> {
-        let Some((directory, name)) = self.0 else { return Ok(0) };
+        let Some((directory, name, key)) = self.0 else { return Ok(0) };
         let at = NamedAt { directory, path: &name };
-        let is_it = |it: &Found| at.facts().is_ok_and(|facts| Key::of(&facts) == it.itself);
-        // Where others could have put a container of this user's there since, only the one that was replaced is removed.
-        let others = || if is_quiet { at.container_now() } else { None };
-        let removed = match replaced.filter(is_it).or_else(others) {
+        // What has come to the name since is not what was replaced.
+        let is_it = |it: &Found| {
+            it.itself == key && at.facts().is_ok_and(|facts| Key::of(&facts) == it.itself)
+        };
+        let came = || at.container_now().filter(is_it);
+        let removed = match replaced.filter(is_it).or_else(came) {
             Some(found) => remove_in_turn(serving, &at, &found, turns),
             None => opening::unlink_plain(&at).map(|()| 0).map_err(number),
         };
