@@ -1,13 +1,11 @@
 //! Bytes that programs take from a stream's buffer, and put there, without a call: most of the small tools do.
 
-use std::fs;
+use std::fs::{self, File};
 
 use plimsoll_trace::Op;
 
 use crate::support::command::Outcome;
-use crate::support::recording::{
-    assert_nothing_lost, calls, has, processes, program, record, run_recorded,
-};
+use crate::support::recording::{assert_nothing_lost, calls, has, processes, program, record};
 
 #[test]
 fn bytes_that_move_without_a_call_are_counted() {
@@ -16,8 +14,11 @@ fn bytes_that_move_without_a_call_are_counted() {
     let output = folder.path().join("out");
     fs::write(&input, "x".repeat(1_000_000)).unwrap();
     let app = program("inlined.c", "cc", &[]);
-    let words = [&app, &input, &output].map(|it| it.to_str().unwrap());
-    let outcome = run_recorded(&rec, &words);
+    fs::write(folder.path().join("small"), "x".repeat(30_000)).unwrap();
+    let small = File::open(folder.path().join("small")).unwrap();
+    let mut command = record(&rec);
+    command.arg("--").args([&app, &input, &output]).stdin(small).current_dir(&folder);
+    let outcome: Outcome = command.output().unwrap().into();
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
     let recorded = processes(&rec);
     assert_nothing_lost(&recorded);
@@ -25,6 +26,12 @@ fn bytes_that_move_without_a_call_are_counted() {
     assert_eq!((bytes(Op::Fgetc, "/in"), bytes(Op::Fread, "/in")), (1_000_900, 100));
     assert_eq!((bytes(Op::Fputc, "/out"), bytes(Op::Fputs, "/out")), (101_000, 25_000));
     assert_eq!(fs::metadata(output).unwrap().len(), 126_000);
+    assert_eq!((bytes(Op::Fgetc, "/small"), bytes(Op::Fgets, "/small")), (29_990, 10));
+    assert_eq!(bytes(Op::Fputc, "/mixed"), 1000 + 100 * 4080 + 100);
+    assert_eq!((bytes(Op::Fputc, "/shared"), bytes(Op::Write, "/shared")), (10_000, 50_000));
+    // While there are several threads, never more.
+    let of_threads = bytes(Op::Fputc, "/threads");
+    assert!(of_threads > 0 && of_threads <= 4 * 99_000 + 5000, "{of_threads}");
     // A call for each buffer, not for each byte.
     assert!(calls(&recorded, Op::Fgetc, "/in").0 < 300);
 }

@@ -27,9 +27,6 @@ const TRIES: usize = 64;
 const NO_POSITION: u32 = 1;
 /// Writes go to the end of the file.
 const APPENDS: u32 = 2;
-/// A stream of it is read, or written, also without calls, so that its position may be ahead of the one that is known.
-const READ_INLINE: u32 = 4;
-const WRITTEN_INLINE: u32 = 8;
 
 /// The tables. Zeros: nothing is known.
 #[repr(C)]
@@ -104,37 +101,10 @@ impl Known {
     pub fn advance_stream(&self, moved: u64, writes: bool) -> u64 {
         let Some(description) = self.description else { return UNKNOWN_OFFSET };
         let flags = description.flags.load(Ordering::Relaxed);
-        // Also where it is no offset: `moved_inline` takes what was recorded from what moved.
-        let offset = description.position.fetch_add(moved, Ordering::Relaxed);
-        let is_offset = flags & NO_POSITION == 0 && !(flags & APPENDS != 0 && writes);
-        if is_offset { offset } else { UNKNOWN_OFFSET }
-    }
-
-    /// Notes that a stream is read or written without calls as well. Returns where that began and how many bytes moved so since the last call: it is at this position, or
-    /// has none and has moved so many bytes through its buffer.
-    pub fn moved_inline(&self, at: Result<u64, u64>, writes: bool) -> (u64, u64) {
-        let Some(description) = self.description else { return (UNKNOWN_OFFSET, 0) };
-        let bit = if writes { WRITTEN_INLINE } else { READ_INLINE };
-        let flags = description.flags.fetch_or(bit, Ordering::Relaxed);
-        match at {
-            Ok(now) => {
-                let known = description.position.swap(now, Ordering::Relaxed);
-                // Where such a stream was before, nobody knows.
-                let is_first = self.is_new || flags & APPENDS != 0 && writes && flags & bit == 0;
-                if is_first { (now, 0) } else { (known, now.saturating_sub(known)) }
-            }
-            Err(buffered) => {
-                let recorded = description.position.swap(0, Ordering::Relaxed);
-                (UNKNOWN_OFFSET, buffered.saturating_sub(recorded))
-            }
+        if flags & NO_POSITION != 0 || flags & APPENDS != 0 && writes {
+            return UNKNOWN_OFFSET;
         }
-    }
-
-    /// Returns whether a stream of it is read, and whether it is written, without calls as well.
-    #[inline]
-    pub fn is_inline(&self) -> [bool; 2] {
-        let flags = self.description.map_or(0, |it| it.flags.load(Ordering::Relaxed));
-        [flags & READ_INLINE != 0, flags & WRITTEN_INLINE != 0]
+        description.position.fetch_add(moved, Ordering::Relaxed)
     }
 
     /// Sets the position.
@@ -329,28 +299,6 @@ fn set(fd: c_int, file: u32, position: u64, flags: u32) {
 mod tests {
     use super::*;
 
-    fn what_moves_inline_is_what_was_not_recorded() {
-        let known = |fd| look(fd).unwrap();
-        opened(50_003, 9, 0);
-        assert_eq!(known(50_003).moved_inline(Ok(0), false), (0, 0));
-        known(50_003).advance_stream(1, false);
-        known(50_003).advance_stream(100, false);
-        assert_eq!(known(50_003).moved_inline(Ok(4096), false), (101, 3995));
-        assert_eq!(known(50_003).is_inline(), [true, false]);
-        // It has gone back, which was not seen.
-        assert_eq!(known(50_003).moved_inline(Ok(10), false).1, 0);
-        // A file that had bytes, and a pipe.
-        opened(50_004, 9, libc::O_APPEND);
-        assert_eq!(known(50_004).moved_inline(Ok(5000), true).1, 0);
-        known(50_004).advance_stream(1, true);
-        assert_eq!(known(50_004).moved_inline(Ok(9096), true), (5001, 4095));
-        set(50_005, 9, 0, NO_POSITION);
-        known(50_005).advance_stream(96, true);
-        assert_eq!(known(50_005).moved_inline(Err(4096), true), (UNKNOWN_OFFSET, 4000));
-        known(50_005).advance_stream(5000, true);
-        assert_eq!(known(50_005).moved_inline(Err(4096), true), (UNKNOWN_OFFSET, 0));
-    }
-
     /// One test: the tables are the process's.
     #[test]
     fn duplicates_share_a_position_and_numbers_are_used_again() {
@@ -371,10 +319,9 @@ mod tests {
         // Streams that append do not know where.
         opened(50_002, 9, libc::O_APPEND);
         assert_eq!(known(50_002).advance_stream(4, true), UNKNOWN_OFFSET);
-        assert_eq!(known(50_002).advance_stream(4, false), 4);
+        assert_eq!(known(50_002).advance_stream(4, false), 0);
         known(50_002).set_appends(false);
-        assert_eq!(known(50_002).advance_stream(4, true), 8);
-        what_moves_inline_is_what_was_not_recorded();
+        assert_eq!(known(50_002).advance_stream(4, true), 4);
         forget_range(50_000, u32::MAX);
         assert!((50_000..50_003).all(|fd| look(fd).is_none()));
         opened(DESCRIPTORS as c_int, 1, 0);

@@ -1,21 +1,123 @@
 //! Bytes that a program reads and writes without a call: with optimisation, `getc_unlocked`, `putc_unlocked` and their like work on a stream's buffer themselves (bits/stdio.h of glibc),
-//! and call only where that is empty (`__uflow`) or full (`__overflow`). Such a call is recorded with all bytes that have moved since the last one.
+//! and call only where that is empty (`__uflow`) or full (`__overflow`).
 //!
-//! How many these are is told by the stream's position. A stream that has none (a pipe) tells what is in its buffer, of which as many bytes as were recorded since are not counted again.
+//! Without a call, only the place in the buffer moves on. So it is noted after each call, and what it has moved until the next one was moved without. While there are several threads, another one
+//! may be within a call: then only what is in the buffer counts when it is empty or full, without as many bytes as were recorded since, which is the least that it can be.
 
 use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use libc::FILE;
-use plimsoll_trace::encode::{Outcome, UNKNOWN_OFFSET};
+use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Layer, Op};
 
-use crate::descriptors;
 use crate::files::EXCLUDED;
-use crate::hooks::stream_position::{known, position_of};
+use crate::hooks::stream_position::known;
 use crate::hooks::{failure, own_stream};
-use crate::recorder::{self, Finished, Span, Start, begin_in, ended, ended_at};
-use crate::thread::Busy;
-use crate::{clock, hot};
+use crate::recorder::{self, Finished, Span, begin_in, ended, ended_at};
+use crate::sys;
+
+/// Streams of descriptors beyond this are not looked at.
+const NOTED: usize = 4096;
+
+/// What is known of the stream of a descriptor.
+struct Noted {
+    stream: AtomicPtr<FILE>,
+    /// Where it was in its buffer after the last call.
+    read: AtomicUsize,
+    written: AtomicUsize,
+    /// Bytes that were recorded since the buffer was empty or full.
+    recorded: AtomicU64,
+}
+
+static STREAMS: [Noted; NOTED] = [const {
+    Noted {
+        stream: AtomicPtr::new(ptr::null_mut()),
+        read: AtomicUsize::new(0),
+        written: AtomicUsize::new(0),
+        recorded: AtomicU64::new(0),
+    }
+}; NOTED];
+
+/// A stream whose buffer can be looked at.
+struct Looked {
+    noted: &'static Noted,
+    stream: *mut FILE,
+}
+
+impl Looked {
+    /// `None` of one without a file, and with another C library.
+    #[inline]
+    fn at(stream: *mut FILE) -> Option<Self> {
+        // SAFETY: the program's open stream.
+        let fd = unsafe { own_stream::known_descriptor(stream)? };
+        Some(Looked { noted: STREAMS.get(usize::try_from(fd).ok()?)?, stream })
+    }
+
+    /// Returns where the buffer begins and where the stream is in it.
+    #[inline]
+    fn place(&self, writes: bool) -> [usize; 2] {
+        // SAFETY: an open stream whose descriptor is known.
+        unsafe { own_stream::place(self.stream, writes) }
+    }
+
+    fn is_noted(&self) -> bool {
+        self.noted.stream.load(Ordering::Relaxed) == self.stream
+    }
+
+    /// Returns how many bytes were read, or written, since the last call: for one thread.
+    #[inline]
+    fn moved(&self, writes: bool) -> u64 {
+        let mark = if writes { &self.noted.written } else { &self.noted.read };
+        let (mark, [start, now]) = (mark.load(Ordering::Relaxed), self.place(writes));
+        let is_there = mark != 0 && start <= mark && mark < now;
+        if is_there { (now - mark) as u64 } else { 0 }
+    }
+
+    /// Returns how many at least, for several threads.
+    fn moved_at_least(&self, writes: bool) -> u64 {
+        let [start, now] = self.place(writes);
+        let recorded = self.noted.recorded.load(Ordering::Relaxed);
+        (now.saturating_sub(start) as u64).saturating_sub(recorded)
+    }
+
+    fn unseen(&self, writes: bool) -> u64 {
+        match self.is_noted() {
+            true if is_one_thread() => self.moved(writes),
+            true => self.moved_at_least(writes),
+            false => 0,
+        }
+    }
+
+    /// All that is in the buffer is recorded, or is not to be.
+    fn settled(&self) {
+        self.note(0);
+        let passed = [false, true].map(|writes| self.place(writes)).map(|[start, now]| now.saturating_sub(start));
+        self.noted.recorded.store(passed.into_iter().max().unwrap_or(0) as u64, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn note(&self, recorded: u64) {
+        if !self.is_noted() {
+            self.noted.stream.store(self.stream, Ordering::Relaxed);
+            self.noted.recorded.store(0, Ordering::Relaxed);
+        }
+        let [[_, read], [_, written]] = [false, true].map(|writes| self.place(writes));
+        self.noted.read.store(read, Ordering::Relaxed);
+        self.noted.written.store(written, Ordering::Relaxed);
+        let before = self.noted.recorded.load(Ordering::Relaxed);
+        self.noted.recorded.store(before.wrapping_add(recorded), Ordering::Relaxed);
+    }
+}
+
+/// After a call by which a stream may be anywhere in its buffer.
+#[inline]
+pub fn after_seek(stream: *mut FILE) {
+    if let Some(looked) = Looked::at(stream) {
+        looked.settled();
+    }
+}
 
 /// Records `__uflow`, which fills an empty buffer and reads a byte of it, and `__overflow`, which empties a full one and writes a byte.
 pub fn call(
@@ -24,84 +126,95 @@ pub fn call(
     real: impl FnOnce() -> c_int,
     amounts: impl FnOnce(c_int) -> (u64, Option<u64>),
 ) -> c_int {
-    if !begin_in(Layer::Stdio).is_on() {
+    let start = begin_in(Layer::Stdio);
+    if !start.is_on() {
         return real();
     }
     let writes = op.class() as u8 == Class::Write as u8;
-    let (offset, before) = moved_before(stream, writes);
-    let start = Start(clock::ticks());
+    let before = Looked::at(stream).map_or(0, |it| it.unseen(writes));
     let result = real();
     ended(start, |busy, span| {
         let (length, moved) = amounts(result);
         let known = known(busy, stream);
-        known.advance_stream(moved.unwrap_or(0), writes);
+        let offset = known.advance_stream(before + moved.unwrap_or(0), writes);
         let outcome = moved.map_or_else(failure, |it| Outcome::Value(before + it));
-        write(busy, span, Moved { op, file: known.file, offset, length: before + length, outcome });
+        if known.file != EXCLUDED {
+            let (file, length) = (known.file, before + length);
+            let call = Finished { op, file, offset, length, outcome, argument: 0 };
+            recorder::write(busy, &call.at(span));
+        }
+        if let Some(looked) = Looked::at(stream) {
+            looked.settled();
+        }
     });
     result
 }
 
-/// Records what has moved since the last call through a stream that is about to be closed, or to be somewhere else.
+/// Before a recorded call on a stream: records what was moved without a call since the last one.
 #[inline]
-pub fn settle(stream: *mut FILE, fd: c_int) {
-    if hot::is_on()
-        && let Some([reads, writes]) = descriptors::look(fd).map(|it| it.is_inline())
-        && (reads || writes)
+pub fn before(stream: *mut FILE) {
+    if let Some(looked) = Looked::at(stream)
+        && looked.is_noted()
+        && looked.moved(true) + looked.moved(false) > 0
+        && is_one_thread()
     {
-        settle_rest(stream, [reads, writes]);
+        record(&looked);
+    }
+}
+
+/// After a recorded call that moved so many bytes.
+#[inline]
+pub fn after(stream: *mut FILE, recorded: u64) {
+    if let Some(looked) = Looked::at(stream) {
+        looked.note(recorded);
+    }
+}
+
+/// Before a stream is closed or gets another file: the same as before other calls, also of several threads.
+pub fn settle(stream: *mut FILE) {
+    if begin_in(Layer::Stdio).is_on()
+        && let Some(looked) = Looked::at(stream)
+    {
+        record(&looked);
+        looked.noted.stream.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
 #[cold]
-fn settle_rest(stream: *mut FILE, [was_read, was_written]: [bool; 2]) {
-    let start = begin_in(Layer::Stdio);
-    if !start.is_on() {
-        return;
+fn record(looked: &Looked) {
+    for (op, writes) in [(Op::Fgetc, false), (Op::Fputc, true)] {
+        let length = looked.unseen(writes);
+        let start = begin_in(Layer::Stdio);
+        if length == 0 || !start.is_on() {
+            continue;
+        }
+        ended_at(Span { start: start.0, end: start.0 }, |busy, span| {
+            let known = known(busy, looked.stream);
+            let (file, offset) = (known.file, known.advance_stream(length, writes));
+            if file != EXCLUDED {
+                let outcome = Outcome::Value(length);
+                let call = Finished { op, file, offset, length, outcome, argument: 0 };
+                recorder::write(busy, &call.at(span));
+            }
+        });
     }
-    // SAFETY: the program's open stream.
-    let pending = unsafe { own_stream::buffered(stream, true) };
-    let writes = was_written && (!was_read || pending.is_none_or(|(count, _)| count > 0));
-    let (offset, length) = moved_before(stream, writes);
-    if length == 0 {
-        return;
-    }
-    let op = if writes { Op::Fputc } else { Op::Fgetc };
-    ended_at(Span { start: start.0, end: start.0 }, |busy, span| {
-        let file = known(busy, stream).file;
-        let outcome = Outcome::Value(length);
-        write(busy, span, Moved { op, file, offset, length, outcome });
-    });
+    looked.settled();
 }
 
-/// Returns where a stream was after the last call, and how many bytes moved since.
-fn moved_before(stream: *mut FILE, writes: bool) -> (u64, u64) {
-    // SAFETY: the program's open stream.
-    let buffered = unsafe { own_stream::buffered(stream, writes) };
-    let is_known = |busy: &Busy| known(busy, stream).is_inline()[usize::from(writes)];
-    // Without room, each byte that is written is a call.
-    if buffered.is_some_and(|(_, has_room)| writes && !has_room)
-        && Busy::begin().is_none_or(|busy| is_known(&busy))
-    {
-        return (UNKNOWN_OFFSET, 0);
+/// Returns whether the C library says so (since 2.32 of glibc).
+#[inline]
+fn is_one_thread() -> bool {
+    static SAYS: AtomicUsize = AtomicUsize::new(0);
+    const NOTHING: usize = 1;
+    let mut says = SAYS.load(Ordering::Relaxed);
+    if says == 0 {
+        let before = sys::errno();
+        // SAFETY: a C string.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
+        sys::set_errno(before);
+        says = if found.is_null() { NOTHING } else { found.expose_provenance() };
+        SAYS.store(says, Ordering::Relaxed);
     }
-    let at = position_of(stream).ok_or(buffered.map_or(0, |it| it.0));
-    let moved = |busy: &Busy| known(busy, stream).moved_inline(at, writes);
-    Busy::begin().map_or((UNKNOWN_OFFSET, 0), |busy| moved(&busy))
-}
-
-/// What moved, and where.
-struct Moved {
-    op: Op,
-    file: u32,
-    offset: u64,
-    length: u64,
-    outcome: Outcome,
-}
-
-fn write(busy: &Busy, span: Span, moved: Moved) {
-    let Moved { op, file, offset, length, outcome } = moved;
-    if file != EXCLUDED {
-        let call = Finished { op, file, offset, length, outcome, argument: 0 };
-        recorder::write(busy, &call.at(span));
-    }
+    // SAFETY: the C library's variable, a byte.
+    says != NOTHING && unsafe { *ptr::with_exposed_provenance::<u8>(says) } != 0
 }

@@ -83,21 +83,33 @@ extern "C-unwind" fn refuse() -> isize {
     -1
 }
 
-/// Returns how many bytes the buffer of a stream has that were read, or that are to be written, and whether there is room for such; `None` with another C library.
+/// Returns the descriptor of a stream, which is negative if it has none; `None` with another C library, whose streams are not known.
 ///
 /// # Safety
-/// An open stream.
-pub unsafe fn buffered(stream: *mut FILE, writes: bool) -> Option<(u64, bool)> {
-    if cfg!(not(all(target_env = "gnu", target_pointer_width = "64"))) {
-        return None;
-    }
+/// An open stream, or null.
+#[inline]
+pub unsafe fn known_descriptor(stream: *mut FILE) -> Option<c_int> {
+    let is_known = cfg!(all(target_env = "gnu", target_pointer_width = "64"));
     // SAFETY: as the caller says.
-    let head = unsafe { &*stream.cast::<StreamHead>() };
-    let (start, end, limit) = match writes {
-        true => (head.write_base, head.write_end, head.write_limit),
-        false => (head.read_start, head.read_end, head.read_end),
-    };
-    Some((end.addr().wrapping_sub(start.addr()) as u64, limit.addr() > start.addr()))
+    (is_known && !stream.is_null())
+        .then(|| unsafe { (&raw const (*stream.cast::<StreamHead>()).descriptor).read_volatile() })
+}
+
+/// Returns where a stream's buffer begins, and where the stream is in it: to read, or to write. Another thread may change that meanwhile.
+///
+/// # Safety
+/// An open stream of which the descriptor is known.
+#[inline]
+pub unsafe fn place(stream: *mut FILE, writes: bool) -> [usize; 2] {
+    let head = stream.cast::<StreamHead>();
+    // SAFETY: as the caller says.
+    unsafe {
+        let (start, now) = match writes {
+            true => (&raw const (*head).write_base, &raw const (*head).write_end),
+            false => (&raw const (*head).read_start, &raw const (*head).read_base),
+        };
+        [start.read_volatile().addr(), now.read_volatile().addr()]
+    }
 }
 
 const _: () = assert!(core::mem::offset_of!(StreamHead, descriptor) == 112);

@@ -26,10 +26,14 @@ pub fn data<R: Copy>(
     amounts: impl FnOnce(R) -> (u64, Option<u64>),
 ) -> R {
     let start = begin_in(Layer::Stdio);
+    if start.is_on() {
+        inlined::before(stream);
+    }
     let result = real();
     ended(start, |busy, span| {
         let (length, moved) = amounts(result);
         let outcome = moved.map_or_else(failure, Outcome::Value);
+        inlined::after(stream, moved.unwrap_or(0));
         let known = known(busy, stream);
         if known.file != EXCLUDED {
             let writes = op.class() as u8 == Class::Write as u8;
@@ -185,10 +189,11 @@ pub unsafe fn reopen(
     stream: *mut FILE,
     real: impl Fn(*const c_char) -> *mut FILE,
 ) -> *mut FILE {
+    if hot::is_on() && !stream.is_null() {
+        inlined::settle(stream);
+    }
     if hot::is_on() && !path.is_null() {
-        let fd = descriptor_of(stream);
-        inlined::settle(stream, fd);
-        descriptors::forget(fd);
+        descriptors::forget(descriptor_of(stream));
     }
     let start = begin_in(Layer::Stdio);
     // SAFETY: as the caller says.
@@ -231,7 +236,9 @@ pub unsafe fn open_descriptor(
 pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let is_needed = hot::is_on() || backend::is_active();
     let fd = if is_needed { descriptor_of(stream) } else { -1 };
-    inlined::settle(stream, fd);
+    if hot::is_on() {
+        inlined::settle(stream);
+    }
     descriptor::close_by(Op::Fclose, fd, || {
         let result = real();
         // Of a stream of ours, the backend has heard by now.
@@ -243,12 +250,13 @@ pub fn close(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
 /// Records that a stream's position is set.
 #[inline]
 pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
-    if hot::is_on() {
-        inlined::settle(stream, descriptor_of(stream));
-    }
     let start = begin_in(Layer::Stdio);
+    if start.is_on() {
+        inlined::before(stream);
+    }
     let result = real();
     if start.is_on() {
+        inlined::after_seek(stream);
         let span = start.until_now();
         // Only libc knows where it is now. It may ask the program (fopencookie), whose calls are recorded.
         let position = position_of(stream);
@@ -268,7 +276,13 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
 #[inline]
 pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Stdio);
+    if start.is_on() {
+        inlined::before(stream);
+    }
     let result = real();
+    if start.is_on() {
+        inlined::after(stream, 0);
+    }
     ended(start, |busy, span| {
         let file = if stream.is_null() { NO_FILE } else { known(busy, stream).file };
         descriptor::write(busy, span, Op::Fflush, file, result, 0);
@@ -283,12 +297,13 @@ pub fn scan(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     if !begin_in(Layer::Stdio).is_on() {
         return real();
     }
-    inlined::settle(stream, descriptor_of(stream));
+    inlined::before(stream);
     let before = position_of(stream);
     let start = Start(clock::ticks());
     let result = real();
     let span = start.until_now();
     let after = before.and_then(|_| position_of(stream));
+    inlined::after(stream, before.zip(after).map_or(0, |(from, to)| to.saturating_sub(from)));
     ended_at(span, |busy, span| {
         let known = known(busy, stream);
         if known.file == EXCLUDED {
