@@ -228,10 +228,10 @@ fd = opened(b'f', os.O_CREAT | os.O_RDWR, 0o640, 0)
 print(os.write(fd, b'x' * 100000), os.pread(opened(b'f', os.O_RDONLY, 0, 0), 3, 9))
 print(opened(b'f', os.O_RDONLY, 0, BENEATH), opened(b'../mount/f', os.O_RDONLY, 0, BENEATH))
 print(os.fstat(opened(b'../outside', os.O_CREAT, 0o600, 0)).st_size, opened(b'../outside', 0, 0, BENEATH))
+print(opened(b'f', 1 << 40, 0, 0), opened(b'f', os.O_RDONLY, 0o600, 0), opened(b'f', os.O_CREAT, 0o10000, 0))
 print(call(CHMOD, b'f', 0o600), oct(os.stat('f').st_mode), call(FCHMODAT, -100, b'f', 0o644), oct(os.stat('f').st_mode))
 print(call(FCHMOD, fd, 0o604), oct(os.stat('f').st_mode), call(LINK, b'f', b'g'), errno.errorcode[ctypes.get_errno()])";
-    let told =
-        "100000 b'xxx'\nENOSYS ENOSYS\n0 EXDEV\n0 0o100600 0 0o100644\n0 0o100604 -1 EPERM\n";
+    let told = "100000 b'xxx'\nENOSYS ENOSYS\n0 EXDEV\nEINVAL EINVAL EINVAL\n0 0o100600 0 0o100644\n0 0o100604 -1 EPERM\n";
     assert_eq!(stowed.python(script), told);
 }
 

@@ -122,6 +122,17 @@ pub unsafe fn open_as(
     // SAFETY: it is there.
     let how = unsafe { how.read_unaligned() };
     let (flags, mode) = (how.flags as c_int, how.mode as mode_t);
+    // What is wrong with it, the kernel says.
+    const FLAGS: u64 = 0o37777777;
+    const MODE: u64 = 0o7777;
+    let has = |flag| flags & flag == flag;
+    let makes = has(libc::O_CREAT) || has(libc::O_TMPFILE);
+    let is_valid = size == size_of::<open_how>()
+        && how.flags & !FLAGS == 0
+        && how.mode & !if makes { MODE } else { 0 } == 0;
+    if !is_valid {
+        return newly_made(real());
+    }
     if how.resolve == 0 {
         // SAFETY: as the caller says.
         return unsafe { open(directory, path, flags, mode, real) };
