@@ -18,7 +18,9 @@ use crate::backend::{
 };
 use crate::hooks::data::{self, Side};
 use crate::hooks::printed::{self, __vasprintf_chk, vasprintf};
-use crate::hooks::{descriptor, directory, inlined, lock, mapping, name, program, standard_streams, stream};
+use crate::hooks::{
+    descriptor, directory, inlined, lock, mapping, name, program, standard_streams, stream,
+};
 use crate::inspect::Target;
 use crate::{guard, sys};
 

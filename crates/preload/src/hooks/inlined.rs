@@ -93,7 +93,9 @@ impl Looked {
     /// All that is in the buffer is recorded, or is not to be.
     fn settled(&self) {
         self.note(0);
-        let passed = [false, true].map(|writes| self.place(writes)).map(|[start, now]| now.saturating_sub(start));
+        let passed = [false, true]
+            .map(|writes| self.place(writes))
+            .map(|[start, now]| now.saturating_sub(start));
         self.noted.recorded.store(passed.into_iter().max().unwrap_or(0) as u64, Ordering::Relaxed);
     }
 

@@ -5,8 +5,8 @@ use core::ffi::{CStr, c_char, c_int};
 
 use libc::AT_FDCWD;
 
-use crate::backend::{self, Answer, Name, NameRequest};
 use crate::any_number::any_number;
+use crate::backend::{self, Answer, Name, NameRequest};
 
 /// How many names are tried.
 const TRIES: usize = 1000;

@@ -14,8 +14,8 @@ use super::lock_change::LockChange;
 use super::{Outcome, number, registry, serving};
 use crate::any_number::any_number;
 use crate::backend::LockRequest;
-use crate::text::Text;
 use crate::sys;
+use crate::text::Text;
 
 /// Where our locks begin: a program's end before that.
 const HOLDS: off_t = HOLDS_FROM;

@@ -25,9 +25,9 @@ use super::names::{NamedAt, is_directory};
 use super::settings::Settings;
 use super::{Outcome, naming, number, registry, settings, space};
 use crate::backend::Answer;
+use crate::descriptors;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::Serving;
-use crate::descriptors;
 
 /// How often others may make and remove the name meanwhile.
 const TRIES: usize = 16;

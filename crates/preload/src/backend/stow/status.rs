@@ -236,7 +236,9 @@ pub fn change_list_of(fd: c_int, request: &AttributeRequest) -> Answer {
 
 fn is_of_list(request: &AttributeRequest) -> bool {
     match *request {
-        AttributeRequest::Set { name, .. } | AttributeRequest::Remove { name } if !name.is_null() => {
+        AttributeRequest::Set { name, .. } | AttributeRequest::Remove { name }
+            if !name.is_null() =>
+        {
             // SAFETY: the name that a program gave to such a call.
             unsafe { CStr::from_ptr(name) }.to_bytes() == ACCESS_LIST.as_bytes()
         }
