@@ -258,6 +258,40 @@ fn a_file_may_be_written_to_and_renamed_before_its_maker_knows_of_it() {
     assert_eq!(stowed.shell(script), "two\n0\nlog.1\ntwo\none\n");
 }
 
+/// Whoever makes a file has it open before others see it.
+#[test]
+fn a_file_stays_when_others_take_the_rights_to_it_before_its_maker_knows_of_it() {
+    if !has(&["strace", "setpriv"]) {
+        return;
+    }
+    for small in ["0B", "16KiB"] {
+        let stowed = Stowed::new();
+        let script = "strace -f -qq -o /dev/null --inject=renameat2:delay_exit=2000000 sh -c 'echo one >> log' &
+            until test -e log; do sleep 0.01; done; echo two >> log; chmod 400 log
+            wait $!; echo $?; stat -c %a log; sort log";
+        let told = as_user(&stowed, &["--small", small], &["bash", "-c", script]);
+        assert_eq!((told.stdout.as_str(), told.stderr.as_str()), ("0\n400\none\ntwo\n", ""));
+    }
+}
+
+/// Who is told that a file has a name finds it there: what another rename brought out of its way comes back over nothing.
+#[test]
+fn a_rename_takes_no_name_away_that_others_were_told_they_have() {
+    if !has(&["strace"]) {
+        return;
+    }
+    let script = "mkdir work; echo O > queue; echo A > a.tmp; echo C > c.tmp; echo D > d.tmp
+        strace -f -qq -o /dev/null --inject=renameat2:delay_enter=1500000:delay_exit=1500000:when=1 mv a.tmp queue &
+        sleep 0.8; mv -T queue work/o; mv -T c.tmp queue; cat queue
+        until grep -q A queue; do sleep 0.01; done
+        mv -T queue work/a; mv -T d.tmp queue; wait $!; echo $?; cat queue; test -e a.tmp || echo gone; ls";
+    for mode in [0o755, 0o777] {
+        let stowed = Stowed::new();
+        fs::set_permissions(stowed.at(""), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(stowed.shell(script), "C\n0\nD\ngone\nqueue\nwork\n", "{mode:o}");
+    }
+}
+
 /// Whoever may not read a file has it open all the same, and is the one who discards it.
 #[test]
 fn a_file_without_rights_that_was_removed_is_discarded() {
@@ -275,7 +309,7 @@ for mode in (0o200, 0):
 print('done', flush=True)
 os._exit(0)";
     let stowed = Stowed::new();
-    let told = as_user(&stowed, &[python(), "-c", script]);
+    let told = as_user(&stowed, &[], &[python(), "-c", script]);
     assert_eq!((told.status, told.stdout.as_str(), told.stderr.as_str()), (Some(0), "done\n", ""));
     assert_eq!(stowed.names(), Vec::<String>::new());
     let logs = |target: &PathBuf| fs::read_dir(target).unwrap().count();
@@ -283,8 +317,8 @@ os._exit(0)";
 }
 
 /// Runs a command by a run of its own, without the rights of root to read anything.
-fn as_user(stowed: &Stowed, command: &[&str]) -> Outcome {
-    let mut inner = stowed.command(&[]);
+fn as_user(stowed: &Stowed, options: &[&str], command: &[&str]) -> Outcome {
+    let mut inner = stowed.command(options);
     inner.args(command);
     if !rustix::process::geteuid().is_root() {
         return inner.output().unwrap().into();
