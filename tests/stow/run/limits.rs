@@ -220,6 +220,7 @@ fn calls_that_only_have_a_number_are_on_the_file_or_refused() {
 import ctypes, errno, os, struct
 call = ctypes.CDLL(None, use_errno=True).syscall
 OPENAT2, CHMOD, FCHMOD, FCHMODAT, LINK, BENEATH = 437, 90, 91, 268, 86, 8
+UTIMENSAT, CHOWN, SETXATTR, REMOVEXATTR = 280, 92, 188, 197
 def opened(name, flags, mode, resolve):
     how = struct.pack('QQQ', flags, mode, resolve)
     fd = call(OPENAT2, -100, name, how, len(how))
@@ -230,8 +231,10 @@ print(opened(b'f', os.O_RDONLY, 0, BENEATH), opened(b'../mount/f', os.O_RDONLY, 
 print(os.fstat(opened(b'../outside', os.O_CREAT, 0o600, 0)).st_size, opened(b'../outside', 0, 0, BENEATH))
 print(opened(b'f', 1 << 40, 0, 0), opened(b'f', os.O_RDONLY, 0o600, 0), opened(b'f', os.O_CREAT, 0o10000, 0))
 print(call(CHMOD, b'f', 0o600), oct(os.stat('f').st_mode), call(FCHMODAT, -100, b'f', 0o644), oct(os.stat('f').st_mode))
+print(call(UTIMENSAT, -100, b'f', struct.pack('qqqq', 5, 0, 7, 0), 0), os.stat('f').st_mtime, call(CHOWN, b'f', os.getuid(), -1))
+print(call(SETXATTR, b'f', b'user.it', b'word', 4, 0), os.getxattr('f', 'user.it'), call(REMOVEXATTR, b'f', b'user.it'), os.listxattr('f'))
 print(call(FCHMOD, fd, 0o604), oct(os.stat('f').st_mode), call(LINK, b'f', b'g'), errno.errorcode[ctypes.get_errno()])";
-    let told = "100000 b'xxx'\nENOSYS ENOSYS\n0 EXDEV\nEINVAL EINVAL EINVAL\n0 0o100600 0 0o100644\n0 0o100604 -1 EPERM\n";
+    let told = "100000 b'xxx'\nENOSYS ENOSYS\n0 EXDEV\nEINVAL EINVAL EINVAL\n0 0o100600 0 0o100644\n0 7.0 0\n0 b'word' 0 []\n0 0o100604 -1 EPERM\n";
     assert_eq!(stowed.python(script), told);
 }
 

@@ -15,10 +15,10 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{AT_FDCWD, iovec, mode_t, off_t, open_how};
+use libc::{AT_FDCWD, gid_t, iovec, mode_t, off_t, open_how, timespec, uid_t};
 use plimsoll_trace::Op;
 
-use crate::backend::{MapRequest, Name, NameRequest, Request, Status};
+use crate::backend::{AttributeRequest, MapRequest, Name, NameRequest, Request, Status};
 use crate::hooks::asynchronous::{self, KernelBlock, KernelEvent};
 use crate::hooks::data::{self, Side};
 use crate::hooks::{descriptor, directory, lock, mapping, name, program};
@@ -188,6 +188,16 @@ system_calls! {
     SYS_fchmod (fd mode) => |call| descriptor::ask(Op::Chmod, fd as c_int, mode as u64, || Request::ChangeMode { mode: mode as mode_t }, call);
     SYS_fchmodat (at path mode) => |call| name::ask(Op::Chmod, at as c_int, path as *const c_char, mode as u64, || NameRequest::ChangeMode { mode: mode as mode_t, flags: 0 }, call);
     SYS_fchmodat2 (at path mode flags) => |call| name::ask(Op::Chmod, at as c_int, path as *const c_char, mode as u64, || NameRequest::ChangeMode { mode: mode as mode_t, flags: flags as c_int }, call);
+    SYS_chown (path owner group) => |call| name::change_owner(AT_FDCWD, path as *const c_char, owner as uid_t, group as gid_t, 0, || call() as c_int);
+    SYS_lchown (path owner group) => |call| name::change_owner(AT_FDCWD, path as *const c_char, owner as uid_t, group as gid_t, libc::AT_SYMLINK_NOFOLLOW, || call() as c_int);
+    SYS_fchownat (at path owner group flags) => |call| name::change_owner(at as c_int, path as *const c_char, owner as uid_t, group as gid_t, flags as c_int, || call() as c_int);
+    SYS_utimensat (at path times flags) => |call| name::change_times(at as c_int, path as *const c_char, || name::times(times as *const timespec), flags as c_int, || call() as c_int);
+    SYS_setxattr (path name value size flags) => |call| name::attribute(path as *const c_char, 0, || AttributeRequest::Set { name: name as *const c_char, value: value as *const c_void, size, flags: flags as c_int }, call);
+    SYS_lsetxattr (path name value size flags) => |call| name::attribute(path as *const c_char, libc::AT_SYMLINK_NOFOLLOW, || AttributeRequest::Set { name: name as *const c_char, value: value as *const c_void, size, flags: flags as c_int }, call);
+    SYS_fsetxattr (fd name value size flags) => |call| descriptor::attribute(fd as c_int, || AttributeRequest::Set { name: name as *const c_char, value: value as *const c_void, size, flags: flags as c_int }, call);
+    SYS_removexattr (path name) => |call| name::attribute(path as *const c_char, 0, || AttributeRequest::Remove { name: name as *const c_char }, call);
+    SYS_lremovexattr (path name) => |call| name::attribute(path as *const c_char, libc::AT_SYMLINK_NOFOLLOW, || AttributeRequest::Remove { name: name as *const c_char }, call);
+    SYS_fremovexattr (fd name) => |call| descriptor::attribute(fd as c_int, || AttributeRequest::Remove { name: name as *const c_char }, call);
     SYS_link (path to) => |call| name::ask(Op::Link, AT_FDCWD, path as *const c_char, 0, || NameRequest::Link { to: Name::new(AT_FDCWD, to as *const c_char), flags: 0 }, call);
     SYS_linkat (at path to_at to flags) => |call| name::ask(Op::Link, at as c_int, path as *const c_char, 0, || NameRequest::Link { to: Name::new(to_at as c_int, to as *const c_char), flags: flags as c_int }, call);
     SYS_truncate (path length) => |call| name::ask(Op::Truncate, AT_FDCWD, path as *const c_char, length as u64, || NameRequest::Truncate { length: length as off_t }, call);
