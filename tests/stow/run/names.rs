@@ -266,7 +266,7 @@ fn a_file_stays_when_others_take_the_rights_to_it_before_its_maker_knows_of_it()
     }
     for small in ["0B", "16KiB"] {
         let stowed = Stowed::new();
-        let script = "strace -f -qq -o /dev/null --inject=renameat2:delay_exit=2000000 sh -c 'echo one >> log' &
+        let script = "strace -f -qq -o /dev/null --inject=fstatfs:delay_enter=2000000:when=2 sh -c 'echo one >> log' &
             until test -e log; do sleep 0.01; done; echo two >> log; chmod 400 log
             wait $!; echo $?; stat -c %a log; sort log";
         let told = as_user(&stowed, &["--small", small], &["bash", "-c", script]);
