@@ -37,7 +37,7 @@ pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
         let removed = match at.container_now() {
             Some(_) if at.ends_with_slash() => Err(libc::ENOTDIR),
             Some(found) => remove(serving, at, &found),
-            None => unlink_other(at),
+            None => unlink_plain(at),
         };
         match removed {
             // Another one has taken its place meanwhile.
@@ -49,8 +49,8 @@ pub fn unlink(serving: &Serving, at: &NamedAt<'_>, flags: i32) -> Answer {
     Some(Err(libc::EBUSY))
 }
 
-/// Removes what is no container.
-fn unlink_other(at: &NamedAt<'_>) -> Outcome {
+/// Removes the name of what is no container.
+pub fn unlink_plain(at: &NamedAt<'_>) -> Outcome {
     unlinkat(at.directory, at.path, AtFlags::empty()).map(|()| 0).map_err(number)
 }
 

@@ -10,9 +10,7 @@ use libc::mode_t;
 use plimsoll_guarded::Directory;
 use plimsoll_stow::{ANCHOR, Container, is_gone, is_of_one_node, unmark_left};
 use rustix::fd::{AsRawFd, IntoRawFd, OwnedFd};
-use rustix::fs::{
-    Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, fsync, openat, statat, unlinkat,
-};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, fsync, openat, statat};
 use rustix::io::{Errno, FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd};
 use rustix::process::fchdir;
 use rustix::thread::nanosleep;
@@ -324,9 +322,4 @@ fn open_directory(at: &NamedAt<'_>, flags: OFlags) -> Outcome {
 /// Makes a directory the working directory, in the same way.
 pub fn enter(at: &NamedAt<'_>) -> Outcome {
     fchdir(HeldFile::directory(at, true)?).map(|()| 0).map_err(number)
-}
-
-/// Removes a plain name.
-pub fn unlink_plain(at: &NamedAt<'_>) -> Result<(), Errno> {
-    unlinkat(at.directory, at.path, AtFlags::empty())
 }

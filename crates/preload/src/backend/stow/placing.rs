@@ -26,9 +26,9 @@ use rustix::io::Errno;
 use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
-use super::naming::{held_directory, remove_in_turn, targets};
+use super::naming::{held_directory, remove_in_turn, targets, unlink_plain};
+use super::number;
 use super::renaming::{rename_aside, rename_to_free};
-use super::{number, opening};
 use crate::message::Message;
 use crate::thread::Serving;
 
@@ -306,7 +306,7 @@ impl Displaced {
         let came = || at.container_now().filter(is_it);
         let removed = match replaced.filter(is_it).or_else(came) {
             Some(found) => remove_in_turn(serving, &at, &found, turns),
-            None => opening::unlink_plain(&at).map(|()| 0).map_err(number),
+            None => unlink_plain(&at),
         };
         match removed {
             Err(libc::ENOENT | libc::EISDIR) => Ok(0),
