@@ -157,7 +157,7 @@ fn to_container(
         _ => Ok(()),
     };
     // Once it has its name, others may write to it and rename it.
-    if container.path() == draft {
+    if container.path().file_name() == draft.file_name() {
         // Its own failure would hide why it has to go.
         let _ = container.hold_alone().and_then(|alone| container.discard(&alone));
     }
