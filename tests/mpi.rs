@@ -283,7 +283,8 @@ fn ranks_share_one_time() {
         assert!(closed.iter().all(|close| *close <= deleted), "{mpi}: {closed:?} {deleted}");
         let report = json(&format!("report {}", rec.display()));
         assert_eq!(report["clock_error_seconds"].as_f64(), Some(0.0), "{mpi}");
-        assert_eq!(report["lost_events"], 0);
+        // The launcher, which is recorded as well, has handlers of signals, which may interrupt the recorder.
+        assert_nothing_lost(of_ranks(&recorded));
     }
 }
 
