@@ -10,7 +10,7 @@ use rustix::fs::{Gid, Mode, OFlags, RenameFlags, fchmod, fchown, fstat, renameat
 use rustix::io::Errno;
 
 use crate::Directory;
-use crate::readers::has_list;
+use crate::access_list::has_list;
 
 /// A file that is written under another name and gets its own once it is complete, so that readers find
 /// the old one or the new one. It is removed if it is dropped before that.
@@ -203,7 +203,7 @@ mod tests {
         }
         let path = folder.path().join("it");
         let flags = rustix::fs::XattrFlags::empty();
-        match rustix::fs::setxattr(&path, "system.posix_acl_access", &list, flags) {
+        match rustix::fs::setxattr(&path, crate::ACCESS_LIST, &list, flags) {
             Ok(()) => {
                 assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660, "the mask");
                 let mode = rights_of_replacement(folder.path()).unwrap().mode();

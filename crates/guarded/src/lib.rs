@@ -21,6 +21,7 @@
 //! Deliberately not here: what the files are for, and any way around a refusal. A refusal is an
 //! [`std::io::Error`] that says what is wrong in words ([`Refusal`]); the caller adds where.
 
+mod access_list;
 mod acting_user;
 mod descriptors;
 mod directory;
@@ -51,6 +52,7 @@ mod trusted_file;
 mod working;
 pub mod working_file;
 
+pub use access_list::{ACCESS_LIST, AccessList};
 pub use acting_user::{act_as, acting_user};
 pub use descriptors::move_descriptors;
 pub use directory::Directory;

@@ -2,13 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
-use rustix::fs::{FileType, Mode, Stat, fchmod, fstat, getxattr};
-use rustix::io::Errno;
+use rustix::fs::{FileType, Mode, Stat, fchmod, fstat};
 
-/// Where Linux keeps the access control list of a file (acl(5)).
-const ACL: &str = "system.posix_acl_access";
+use crate::access_list::has_list;
 
 /// Who may read a file, or a directory with what is in it, besides its owner. Bits of permission say little without
 /// the group that they are for.
@@ -68,13 +66,6 @@ impl Readers {
         };
         Ok(fchmod(file, Mode::from_raw_mode(allowed) - mask())?)
     }
-}
-
-/// Returns true if an access control list decides, or might.
-pub(crate) fn has_list(opened: &impl AsFd) -> bool {
-    // A directory that is only held has no attributes but by its path (open(2), O_PATH).
-    let path = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
-    !matches!(getxattr(path, ACL, &mut [0u8; 0][..]), Err(Errno::NODATA | Errno::NOTSUP))
 }
 
 /// Returns those whom the umask keeps out: all others where it is not known. It is read where that does not change
@@ -177,6 +168,7 @@ mod tests {
             list.extend(tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()));
             list.extend(number.to_le_bytes());
         }
-        rustix::fs::setxattr(path, ACL, &list, rustix::fs::XattrFlags::empty()).is_ok()
+        rustix::fs::setxattr(path, crate::ACCESS_LIST, &list, rustix::fs::XattrFlags::empty())
+            .is_ok()
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Stat, readlinkat};
 use thiserror::Error;
 
-use crate::readers::has_list;
+use crate::access_list::has_list;
 use crate::{Directory, Refusal, acting_user};
 
 const ROOT: u32 = 0;

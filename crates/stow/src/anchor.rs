@@ -7,11 +7,10 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 
-use plimsoll_guarded::Directory;
+use plimsoll_guarded::{AccessList, Directory};
 use rustix::fs::{AtFlags, Mode, Stat, chmodat, fchmod, fstat, statat};
 use rustix::io::Errno;
 
-use crate::access_list::AccessList;
 use crate::rights::{OTHERS_WRITE, PRIVATE_FILE};
 
 /// The file whose rights and times are those of the container. It is always empty.

@@ -36,7 +36,6 @@
 //! # }
 //! ```
 
-mod access_list;
 mod alignment;
 mod allowance;
 mod anchor;
@@ -108,7 +107,6 @@ mod watch;
 pub mod word;
 mod writer;
 
-pub use access_list::ACCESS_LIST;
 pub use anchor::{Users, keep_out};
 pub use aside::aside_name;
 pub use below::Below;

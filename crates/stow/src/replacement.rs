@@ -4,14 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 
-use plimsoll_guarded::{Directory, random_hex};
+use plimsoll_guarded::{ACCESS_LIST, Directory, random_hex};
 use rustix::fs::{
     Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, XattrFlags, fchmod, fchown,
     fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, futimens, renameat_with,
 };
 use rustix::io::Errno;
 
-use crate::access_list::ACCESS_LIST;
 use crate::container::{ANCHOR, Way};
 use crate::error::Attempt;
 use crate::standing::is_surely_original;

@@ -3,8 +3,9 @@
 use core::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
+use plimsoll_guarded::ACCESS_LIST;
 use plimsoll_pilot::Crew;
-use plimsoll_stow::{ACCESS_LIST, ANCHOR, Users, is_gone, keep_out, keep_out_of_logs, size_in};
+use plimsoll_stow::{ANCHOR, Users, is_gone, keep_out, keep_out_of_logs, size_in};
 use rustix::fs::{
     Access, AtFlags, CWD, Gid, Mode, Stat, StatxFlags, Timestamps, Uid, XattrFlags, accessat,
     chmod, chown, statx, utimensat,

@@ -1,9 +1,9 @@
 //! Lists of users and groups who may do what with a file (acl(5)), as Linux keeps them in an extended attribute (linux/posix_acl_xattr.h).
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-use rustix::fs::{fgetxattr, lgetxattr};
+use rustix::fs::{fgetxattr, getxattr, lgetxattr};
 use rustix::io::Errno;
 
 /// Where Linux keeps a list.
@@ -22,12 +22,26 @@ const OWN_GROUP: u16 = 0x04;
 const GROUP: u16 = 0x08;
 const MASK: u16 = 0x10;
 
+/// Returns true if a list decides who may use an open or held file, or might.
+pub(crate) fn has_list(opened: &impl AsFd) -> bool {
+    // A directory that is only held has no attributes but by its path (open(2), O_PATH).
+    let path = format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd());
+    !matches!(getxattr(path, ACCESS_LIST, &mut [0u8; 0][..]), Err(Errno::NODATA | Errno::NOTSUP))
+}
+
+/// A user or group that a list names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    /// Kind and number.
+    who: (u16, u32),
+    rights: u16,
+}
+
 /// What a file's own group may do, and the users and groups that a list names, besides its owner and all others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessList {
     own_group: u16,
-    /// Kind, number and rights.
-    named: Vec<(u16, u32, u16)>,
+    named: Vec<Named>,
     /// The most that any of them may do.
     mask: u16,
 }
@@ -52,7 +66,8 @@ impl AccessList {
         }
     }
 
-    fn decode(value: &[u8]) -> Option<Self> {
+    /// Reads the value of such an attribute; `None` if it is none.
+    pub fn decode(value: &[u8]) -> Option<Self> {
         let (version, entries) = value.split_first_chunk()?;
         let (entries, rest) = entries.as_chunks::<ENTRY_BYTES>();
         if u32::from_le_bytes(*version) != VERSION || !rest.is_empty() {
@@ -65,7 +80,7 @@ impl AccessList {
                 OWN_GROUP => list.own_group = rights,
                 MASK => list.mask = rights,
                 kind @ (USER | GROUP) => {
-                    list.named.push((kind, u32::from_le_bytes(number), rights));
+                    list.named.push(Named { who: (kind, u32::from_le_bytes(number)), rights });
                 }
                 _ => {}
             }
@@ -89,24 +104,22 @@ impl AccessList {
 
     /// Returns whether all that it names can read.
     pub fn are_all(&self) -> bool {
-        self.reads(self.own_group) && self.named.iter().all(|it| self.reads(it.2))
+        self.reads(self.own_group) && self.named.iter().all(|it| self.reads(it.rights))
     }
 
     /// Returns whether all who may do anything by this list of a part can read by that of the file, which is of the same group, and nobody whom that one keeps from reading is
     /// in a group that may do something with the part.
     pub fn is_within(&self, file: &AccessList) -> bool {
         let may = |rights: u16| rights & self.mask != 0;
-        let same =
-            |one: &(u16, u32, u16), other: &(u16, u32, u16)| (one.0, one.1) == (other.0, other.1);
-        let is_in =
-            |part: &(u16, u32, u16)| file.named.iter().any(|it| same(it, part) && file.reads(it.2));
-        let is_kept_out =
-            |kept: &(u16, u32, u16)| self.named.iter().any(|it| same(it, kept) && !may(it.2));
-        let nobody = !may(self.own_group) && !self.named.iter().any(|it| may(it.2));
+        let of =
+            |list: &AccessList, who| list.named.iter().find(|it| it.who == who).map(|it| it.rights);
+        let nobody = !may(self.own_group) && !self.named.iter().any(|it| may(it.rights));
+        let can_read = |it: &Named| of(file, it.who).is_some_and(|rights| file.reads(rights));
+        let is_kept_out = |it: &Named| of(self, it.who).is_some_and(|rights| !may(rights));
         nobody
             || (!may(self.own_group) || file.reads(file.own_group))
-                && self.named.iter().all(|it| !may(it.2) || is_in(it))
-                && file.named.iter().all(|it| file.reads(it.2) || is_kept_out(it))
+                && self.named.iter().all(|it| !may(it.rights) || can_read(it))
+                && file.named.iter().all(|it| file.reads(it.rights) || is_kept_out(it))
     }
 }
 
