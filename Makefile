@@ -10,12 +10,13 @@ PLIMSOLL = target/release/plimsoll
 LIBRARY  = target/release/libplimsoll.so
 
 .PHONY: help demo screenshots test bench check fuzz mutants miri deny generate install install-c build library library-portable \
-    needs needs-test test-mariadb
+    needs needs-test test-mariadb test-fuzz
 
 help:
 	@echo 'make demo      the main job end to end, on test-bed targets of this machine'
 	@echo 'make test      all tests (loop-device tests need root and say when they are skipped)'
 	@echo 'make test-mariadb  those that need a MariaDB, for `--features mariadb` (part of make test)'
+	@echo 'make test-fuzz  whether the fuzz targets compile (part of make test)'
 	@echo 'make screenshots  pictures of the documentation, from pages of the demo'
 	@echo 'make bench     benchmarks: each prints a ratio to a baseline of the same run'
 	@echo 'make check     formatting, clippy, documentation, rules of the tree'
@@ -84,6 +85,7 @@ test: needs-test library
 	-@mkdir -p -m 700 "$${TMPDIR:-/tmp}/ompi.$$(hostname).$$(id -u)/kept"
 	$(CARGO) test --workspace
 	$(MAKE) test-mariadb
+	$(MAKE) test-fuzz
 	$(CARGO) test --manifest-path crates/preload/Cargo.toml --target-dir target/preload
 	$(CARGO) xtask tidy
 	@echo 'make test: all passed'
@@ -91,6 +93,11 @@ test: needs-test library
 # What is built only for those who ask for it: LMT's databases where they are.
 test-mariadb:
 	$(CARGO) test --package plimsoll-import --features mariadb --test mariadb
+
+# Fuzz targets are outside the workspace: nothing else notices when they do not compile any more.
+test-fuzz: needs
+	@scripts/need 'libFuzzer is C++' c++=g++
+	$(CARGO) check --locked --manifest-path fuzz/Cargo.toml --target-dir target
 
 bench: build
 	$(CARGO) bench --package plimsoll-benches

@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(plan) = Plan::from_bytes(bytes) else { return };
     let again = Plan::parse(&plan.to_toml()).expect("what was read can be written");
     assert_eq!(again, plan);
-    let estimate = estimate(&plan, None);
+    let estimate = estimate(&plan, &[]);
     let schedule = Schedule::new(&plan);
     assert_eq!(schedule.instances(), estimate.instances.most);
     let first = schedule.clone().next().expect("an accepted plan has instances");

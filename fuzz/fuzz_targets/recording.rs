@@ -11,7 +11,7 @@ const GOLDEN: [&[u8]; 2] = [
     include_bytes!("../../crates/trace/tests/golden/process-v2.rec"),
 ];
 
-/// The first bytes choose: a bare payload, or a good file with damage at a place.
+// The first bytes choose: a bare payload, or a good file with damage at a place.
 fuzz_target!(|bytes: &[u8]| {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     if kind & 1 == 0 {
