@@ -16,14 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__,           \
-                    #condition, strerror(errno));                            \
-            _exit(1);                                                        \
-        }                                                                    \
-    } while (0)
+#include "check.h"
 
 enum { BYTES = 4096, RECORDS = 64 };
 
