@@ -123,14 +123,7 @@ pub unsafe fn open_as(
     let how = unsafe { how.read_unaligned() };
     let (flags, mode) = (how.flags as c_int, how.mode as mode_t);
     // What is wrong with it, the kernel says.
-    const FLAGS: u64 = 0o37777777;
-    const MODE: u64 = 0o7777;
-    let has = |flag| flags & flag == flag;
-    let makes = has(libc::O_CREAT) || has(libc::O_TMPFILE);
-    let is_valid = size == size_of::<open_how>()
-        && how.flags & !FLAGS == 0
-        && how.mode & !if makes { MODE } else { 0 } == 0;
-    if !is_valid {
+    if size != size_of::<open_how>() || !is_valid(&how) {
         return newly_made(real());
     }
     if how.resolve == 0 {
@@ -142,6 +135,15 @@ pub unsafe fn open_as(
     let fd = backend::serve_name(name, || NameRequest::OpenWithin, || newly_made(real()));
     // SAFETY: as the caller says.
     unsafe { opened(start, directory, path, flags, fd) }
+}
+
+/// Returns whether the kernel knows what is wanted: it refuses other bits, which `open` leaves out.
+fn is_valid(how: &open_how) -> bool {
+    const FLAGS: u64 = 0o37777777;
+    const MODE: u64 = 0o7777;
+    let has = |flags: c_int| how.flags & flags as u64 == flags as u64;
+    let most = if has(libc::O_CREAT) || has(libc::O_TMPFILE) { MODE } else { 0 };
+    how.flags & !FLAGS == 0 && how.mode & !most == 0
 }
 
 /// Records that a file is made with a name of the C library's choice, which is in `template` after the call; so many

@@ -16,7 +16,7 @@ use crate::files::EXCLUDED;
 use crate::hooks::stream_position::known;
 use crate::hooks::{failure, own_stream};
 use crate::recorder::{self, Finished, Span, begin_in, ended, ended_at};
-use crate::sys;
+use crate::{sys, thread};
 
 /// Streams of descriptors beyond this are not looked at.
 const NOTED: usize = 4096;
@@ -174,7 +174,9 @@ pub fn after(stream: *mut FILE, recorded: u64) {
 
 /// Before a stream is closed or gets another file: the same as before other calls, also of several threads.
 pub fn settle(stream: *mut FILE) {
-    if begin_in(Layer::Stdio).is_on()
+    // The call itself is what is lost in a handler that has interrupted the recorder.
+    if !thread::is_busy()
+        && begin_in(Layer::Stdio).is_on()
         && let Some(looked) = Looked::at(stream)
     {
         record(&looked);
