@@ -1,7 +1,7 @@
 //! A file takes the place of another one: at every moment its name leads to the one or to the other.
 //!
 //! The two exchange their names at once. A name is free meanwhile only where nobody else can take it, or where the file goes to another directory: what lies in one directory
-//! never comes into another but for the file itself, whose name is looked at once it is there.
+//! never comes into another but for the file itself.
 //!
 //! | The directories | First | What is exchanged |
 //! |---|---|---|
