@@ -6,6 +6,7 @@ use libc::off_t;
 use plimsoll_trace::Op;
 use rustix::fs::{FileType, OFlags, SeekFrom, Stat, fcntl_getfl, fstat, seek};
 
+use super::entry::Key;
 use super::{number, on_own, registry, serving};
 use crate::backend::{Answer, Buffers, End, Request, TransferRequest};
 use crate::sys;
@@ -71,19 +72,46 @@ fn position(end: End) -> Result<u64, c_int> {
     u64::try_from(unsafe { end.offset.read_unaligned() }).map_err(|_| libc::EINVAL)
 }
 
+/// One end, and which file it is where that is no container's: who knows it need not ask for its name for each piece.
+struct Side {
+    end: End,
+    plain: Option<Key>,
+}
+
+impl Side {
+    fn of(end: End) -> Self {
+        let mut plain = None;
+        serving(|serving| {
+            if let Ok(None) = registry::of(serving, end.fd) {
+                plain = facts_of(end.fd).ok().map(|it| Key::of(&it));
+            }
+            None
+        });
+        Side { end, plain }
+    }
+
+    /// Returns whether it is the file still that it was, and no container's: other threads may give its number to another one.
+    fn is_plain(&self) -> bool {
+        self.plain.is_some_and(|key| facts_of(self.end.fd).is_ok_and(|it| Key::of(&it) == key))
+    }
+}
+
 fn copy_all(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
-    let by_kernel = matches!(op, Op::CopyFileRange | Op::CopyFileRangeRead);
+    let (from, to) = (Side::of(from), Side::of(to));
+    let by_kernel = matches!(op, Op::CopyFileRange | Op::CopyFileRangeRead)
+        && from.plain.is_none()
+        && to.plain.is_some();
     let mut piece = Vec::new();
     piece.try_reserve_exact(length.min(PIECE_BYTES)).map_err(|_| libc::ENOMEM)?;
     piece.resize(length.min(PIECE_BYTES), 0);
     let mut copied = 0;
     while copied < length {
-        if by_kernel && let Some(count) = copied_by_kernel(from, to, length - copied) {
+        if by_kernel && let Some(count) = copied_by_kernel(from.end, to.end, length - copied) {
             copied += count;
             continue;
         }
         let room = piece.len().min(length - copied);
-        let moved = copy_piece(from, to, piece.get_mut(..room).unwrap_or(&mut []));
+        let moved = copy_piece(&from, &to, piece.get_mut(..room).unwrap_or(&mut []));
         match moved {
             Ok(0) => break,
             Ok(count) => copied += count,
@@ -125,7 +153,7 @@ fn copied_by_kernel(from: End, to: End, length: usize) -> Option<usize> {
     Some(copied)
 }
 
-fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
+fn copy_piece(from: &Side, to: &Side, piece: &mut [u8]) -> Result<usize, c_int> {
     let got = move_bytes(Op::Pread, Op::Read, from, piece.as_mut_ptr(), piece.len())?;
     let (mut put, mut error) = (0, None);
     while put < got {
@@ -140,7 +168,7 @@ fn copy_piece(from: End, to: End, piece: &mut [u8]) -> Result<usize, c_int> {
         }
     }
     if put < got {
-        move_on(from, -((got - put) as off_t));
+        move_on(from.end, -((got - put) as off_t));
     }
     match error {
         Some(number) if put == 0 => Err(number),
@@ -162,16 +190,19 @@ fn move_on(end: End, length: off_t) {
 fn move_bytes(
     at_offset: Op,
     at_position: Op,
-    end: End,
+    side: &Side,
     address: *mut u8,
     length: usize,
 ) -> Result<usize, c_int> {
+    let end = side.end;
     // SAFETY: the program says so, as it would to the kernel.
     let offset = (!end.offset.is_null()).then(|| unsafe { end.offset.read_unaligned() });
     let op = if offset.is_some() { at_offset } else { at_position };
     let buffers = Buffers::Own { address: address.cast(), length };
     let request = Request::Move(TransferRequest { op, buffers, offset, flags: 0 });
-    let moved = match serving(|serving| on_own(serving, end.fd, &request)) {
+    let own = || serving(|serving| on_own(serving, end.fd, &request));
+    let answer = if side.is_plain() { None } else { own() };
+    let moved = match answer {
         Some(moved) => moved?,
         None => {
             // SAFETY: our own memory.
