@@ -19,7 +19,7 @@ use looks::{Looks, OF_A_NAME, OF_AN_ARGUMENT, OF_WHAT_WAS_SEEN};
 use named::named;
 use telling::{is_key_of_a_setting, is_telling};
 use token::token;
-use user::{has_user, is_curl, is_user_option};
+use user::{has_user, is_curl, is_user_option, password_in};
 
 /// What stands in a secret's place.
 const MASK: &[u8] = b"***";
@@ -165,10 +165,10 @@ fn secret(
     }
     if is_user
         && from == 0
-        && let Some(colon) = argument.iter().position(|byte| *byte == b':')
-        && colon + 1 < whole
+        && let Some(begin) = password_in(argument)
+        && begin < whole
     {
-        return Some((colon + 1, whole));
+        return Some((begin, whole));
     }
     let found = [
         private_key(argument, from),

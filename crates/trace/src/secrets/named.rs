@@ -4,7 +4,7 @@ use super::looks::{Looks, OF_A_NAME};
 use super::pair::{is_attribute_telling, is_text_of_telling, is_value_of_telling};
 use super::tag::tag;
 use super::telling::{is_key_of_a_setting, is_telling};
-use super::user::{has_user, is_of_curl, is_user_option};
+use super::user::{has_user, is_of_curl, is_user_option, password_in};
 use super::value::{length_of_value, quote_before};
 use super::{is_end, is_option};
 
@@ -176,8 +176,7 @@ fn value_at(argument: &[u8], place: &Place, looks: &Looks) -> Option<(usize, usi
     };
     let value = argument.get(start..end).unwrap_or(&[]);
     // The user's name stays.
-    let colon = || value.iter().position(|byte| *byte == b':').map(|it| it + 1);
-    let before = if is_user { colon().unwrap_or(value.len()) } else { 0 };
+    let before = if is_user { password_in(value).unwrap_or(value.len()) } else { 0 };
     let is_next_option = is_before_value && is_option(value);
     Some((start + before, end)).filter(|(start, end)| start < end && !is_next_option)
 }

@@ -59,6 +59,11 @@ fn what_looks_like_a_secret_is_masked() {
         ("a fs.azure.account.key.name=abcd", "a fs.azure.account.key.name=***"),
         // A service's token as the user, with no password.
         ("curl -u ghp_0123456789abcdef01: https://h/", "curl -u ***: https://h/"),
+        ("smbclient -U me%abcd --user=me%abcd //h/s", "smbclient -U me%*** --user=me%*** //h/s"),
+        ("psql -U me -h h", "psql -U me -h h"),
+        ("curl --cert key.pem:abcd --cert key.pem h", "curl --cert key.pem:*** --cert key.pem h"),
+        ("x gsk_0123456789abcdef nvapi-0123456789abcdef", "x *** ***"),
+        ("x r8_matrix_multiply ddp_training_of_8", "x r8_matrix_multiply ddp_training_of_8"),
         ("app --db-pass=abcd MY_PWD=abcd my-pass=abcd", "app --db-pass=*** MY_PWD=*** my-pass=***"),
         ("x {\"password\":\"abcd\",\"n\":1}", "x {\"password\":\"***\",\"n\":1}"),
         ("app db.pass=abcd db2pw=abcd", "app db.pass=*** db2pw=***"),

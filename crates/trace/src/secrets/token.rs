@@ -4,7 +4,7 @@ use super::is_end;
 use super::looks::Looks;
 
 /// How the tokens of GitHub, GitLab, Slack, Amazon, Hugging Face and others begin, and JSON Web Tokens.
-const BEGINS: [&[u8]; 52] = [
+const BEGINS: [&[u8]; 71] = [
     b"ghp_",
     b"gho_",
     b"ghs_",
@@ -57,6 +57,25 @@ const BEGINS: [&[u8]; 52] = [
     b"GOCSPX-",
     b"dapi",
     b"dop_v1_",
+    b"gsk_",
+    b"nvapi-",
+    b"tskey-",
+    b"ATATT",
+    b"ATCTT",
+    b"ATBB",
+    b"lin_api_",
+    b"PMAK-",
+    b"AGE-SECRET-KEY-1",
+    b"NRAK-",
+    b"sntrys_",
+    b"pscale_tkn_",
+    b"sq0atp-",
+    b"pplx-",
+    b"figd_",
+    b"rubygems_",
+    b"dt0c01.",
+    b"fio-u-",
+    b"atlasv1.",
 ];
 const BYTES_MIN: usize = 16;
 

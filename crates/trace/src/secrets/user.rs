@@ -1,9 +1,9 @@
-//! Options whose value is a user's name, and after a colon the password.
+//! Options whose value is a user's name or a file's, and after a colon the password; after `%` for smbclient and its like.
 
 use super::looks::Looks;
 
-/// Options of curl, wget and others.
-const OPTIONS: [&[u8]; 3] = [b"-u", b"--user", b"--proxy-user"];
+/// Options of curl, wget, smbclient and others.
+const OPTIONS: [&[u8]; 6] = [b"-u", b"-U", b"--user", b"--proxy-user", b"--cert", b"--proxy-cert"];
 
 /// curl's short options without a value (curl(1)): another one may follow in the same word. Other programs mean something else by a `u` there, as `rsync -avu`.
 const FLAGS_OF_CURL: &[u8] = b"#012346:aBfgGiIjJklLMnNOpqRsSvVZ";
@@ -21,6 +21,11 @@ pub(super) fn has_user(word: &[u8], is_of_curl: bool) -> bool {
         value.starts_with(b"=") || !option.starts_with(b"--") && !value.is_empty()
     };
     OPTIONS.iter().any(is_set) || is_of_curl && value_in(word).is_some_and(|it| !it.is_empty())
+}
+
+/// Returns where the password begins in the value of such an option; `None` if there is none.
+pub(super) fn password_in(value: &[u8]) -> Option<usize> {
+    value.iter().position(|byte| matches!(byte, b':' | b'%')).map(|it| it + 1)
 }
 
 /// Returns what follows `-u` or `-U`, perhaps behind other letters.
