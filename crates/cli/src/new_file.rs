@@ -23,10 +23,8 @@ pub struct Replacing {
     force: bool,
 }
 
-/// While it is written: who has opened a file reads on, whatever becomes of its permissions.
-const PRIVATE: u32 = 0o600;
-
-/// A file that is being written. Nothing is left of it if it is dropped before it is finished.
+/// A file that is being written, which nobody else can open: who has opened a file reads on, whatever becomes of its permissions. Nothing is left of it if it is
+/// dropped before it is finished, and where files can be without names, also if the program ends before.
 pub struct NewFile {
     path: PathBuf,
     destination: Destination,
@@ -104,7 +102,7 @@ impl NewFile {
         let mut temporary = OsString::from(".");
         temporary.push(name);
         temporary.push(format!(".{}.part", random_hex(4).with_context(failed)?));
-        let draft = Draft::create_as(directory, temporary, name, PRIVATE).with_context(failed)?;
+        let draft = Draft::create_unseen(directory, temporary, name).with_context(failed)?;
         let destination = Destination::Draft { draft, replaces: replace };
         Ok(NewFile { path: path.into(), destination, readers })
     }
@@ -219,7 +217,7 @@ mod tests {
             page.narrow(second);
             page.narrow(Readers::Everyone);
             let Destination::Draft { draft, .. } = &page.destination else { panic!("a file") };
-            assert_eq!(draft.file().metadata().unwrap().mode() & 0o777, PRIVATE);
+            assert_eq!(draft.file().metadata().unwrap().mode() & 0o777, 0o600);
             page.write(b"text").unwrap();
         }
         fs::write(folder.path().join("by-mask"), "").unwrap();
@@ -243,7 +241,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&precious).unwrap(), "thesis");
         assert_eq!(fs::read_to_string(&path).unwrap(), "three");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
-        drop(NewFile::create(&folder.path().join("half"), false, Readers::Everyone).unwrap());
+        let half = NewFile::create(&folder.path().join("half"), false, Readers::Everyone).unwrap();
+        let names = fs::read_dir(folder.path()).unwrap().count();
+        let nameless = Directory::open(folder.path()).unwrap().create_nameless(OFlags::WRONLY);
+        assert_eq!(names, if nameless.is_ok() { 2 } else { 3 }, "nothing that a kill would leave");
+        drop(half);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "half a file is none");
         assert!(NewFile::create(folder.path(), true, Readers::Everyone).is_err());
         let pipe = folder.path().join("pipe");

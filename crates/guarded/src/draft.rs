@@ -11,6 +11,10 @@ use rustix::io::Errno;
 
 use crate::Directory;
 use crate::access_list::has_list;
+use crate::nameless::can_be_named;
+
+/// Of a file that only its owner can open.
+const PRIVATE: u32 = 0o600;
 
 /// A file that is written under another name and gets its own once it is complete, so that readers find
 /// the old one or the new one. It is removed if it is dropped before that.
@@ -22,6 +26,8 @@ pub struct Draft<D: Borrow<Directory>> {
     temporary: OsString,
     name: OsString,
     file: File,
+    /// It has the other name.
+    is_named: bool,
     has_its_name: bool,
 }
 
@@ -51,7 +57,26 @@ impl<D: Borrow<Directory>> Draft<D> {
         let (temporary, name) = (temporary.as_ref().to_owned(), name.as_ref().to_owned());
         directory.borrow().remove_file_if_there(&temporary)?;
         let file = directory.borrow().create(&temporary, OFlags::WRONLY, mode)?;
-        Ok(Draft { directory, temporary, name, file, has_its_name: false })
+        Ok(Draft { directory, temporary, name, file, is_named: true, has_its_name: false })
+    }
+
+    /// Begins the file of that name, which only this user can open until it is complete. It has no name either where the file system knows that, so that
+    /// nothing of it is left however the program ends; elsewhere it has this other one.
+    ///
+    /// # Errors
+    /// As [`Draft::create_as`].
+    pub fn create_unseen(
+        directory: D,
+        temporary: impl AsRef<OsStr>,
+        name: impl AsRef<OsStr>,
+    ) -> io::Result<Self> {
+        // Without /proc it could never get a name.
+        let nameless = directory.borrow().create_nameless(OFlags::WRONLY);
+        let Some(file) = nameless.ok().filter(can_be_named) else {
+            return Self::create_as(directory, temporary, name, PRIVATE);
+        };
+        let (temporary, name) = (temporary.as_ref().to_owned(), name.as_ref().to_owned());
+        Ok(Draft { directory, temporary, name, file, is_named: false, has_its_name: false })
     }
 
     /// Returns where it is until it is complete.
@@ -88,7 +113,11 @@ impl<D: Borrow<Directory>> Draft<D> {
     /// # Errors
     /// If the system refuses, or if somebody put another file in its place: whoever may write to the
     /// directory can do so at any moment.
-    pub fn publish(self) -> io::Result<()> {
+    pub fn publish(mut self) -> io::Result<()> {
+        if !self.is_named {
+            self.directory.borrow().give_name(&self.file, &self.temporary)?;
+            self.is_named = true;
+        }
         self.rename(|directory, from, to| directory.rename(from, to))
     }
 
@@ -97,6 +126,9 @@ impl<D: Borrow<Directory>> Draft<D> {
     /// # Errors
     /// As [`Draft::publish`], or if there is anything of that name.
     pub fn publish_new(self) -> io::Result<()> {
+        if !self.is_named {
+            return self.directory.borrow().give_name(&self.file, &self.name);
+        }
         self.rename(|directory, from, to| {
             match renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
                 // Some file systems only know how to replace. A further name is not given over another file.
@@ -152,7 +184,10 @@ impl<D: Borrow<Directory>> Write for Draft<D> {
 impl<D: Borrow<Directory>> Drop for Draft<D> {
     fn drop(&mut self) {
         let directory = self.directory.borrow();
-        if !self.has_its_name && directory.require_same(&self.temporary, &self.file).is_ok() {
+        if self.is_named
+            && !self.has_its_name
+            && directory.require_same(&self.temporary, &self.file).is_ok()
+        {
             // Half a file is worse than none; that it stays is no worse than why.
             let _ = directory.remove_file_if_there(&self.temporary);
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, lstat, openat};
 use rustix::io::Errno;
 
 use crate::Directory;
@@ -27,9 +27,19 @@ impl Directory {
     /// # Errors
     /// If there is anything of that name, or /proc is not there.
     pub fn give_name(&self, nameless: &File, name: impl AsRef<OsStr>) -> io::Result<()> {
-        let path = format!("/proc/self/fd/{}", nameless.as_raw_fd());
+        let path = path_of(nameless);
         Ok(linkat(CWD, path, self, checked(name.as_ref())?, AtFlags::SYMLINK_FOLLOW)?)
     }
+}
+
+/// Returns the only path that leads to a file without a name.
+fn path_of(nameless: &File) -> String {
+    format!("/proc/self/fd/{}", nameless.as_raw_fd())
+}
+
+/// Returns whether a file without a name can get one: /proc is there.
+pub(crate) fn can_be_named(nameless: &File) -> bool {
+    lstat(path_of(nameless)).is_ok()
 }
 
 /// Returns whether the error means that a file system or an old kernel does not know files without names (O_TMPFILE, open(2)).
