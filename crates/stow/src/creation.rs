@@ -1,7 +1,6 @@
 //! Makes containers.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -17,7 +16,7 @@ use crate::first_sync::UNSYNCED_MARKER;
 use crate::fresh;
 use crate::gone;
 use crate::home::Made;
-use crate::lock::{self, Hold, READERS_LOCK, SIZE_LOCK};
+use crate::lock::{self, Hold, LockFile, READERS_LOCK, SIZE_LOCK};
 use crate::marker::{self, MARKER};
 use crate::removal;
 use crate::rights::PRIVATE_FILE;
@@ -84,10 +83,14 @@ impl Container {
     /// Makes an empty container whose logs will be on these targets.
     ///
     /// # Errors
-    /// If there is anything at the path, or nothing can be made there.
+    /// If there is anything at the path, or nothing can be made there: it is in another container, for example.
     pub fn create(path: &Path, targets: &[Target]) -> Result<Self, StowError> {
         let (above, name) = split(path)?;
         let parent = Directory::open_by_own_links(above).attempt("make a container in", above)?;
+        if Self::is_in(&parent).attempt("make a container in", above)? {
+            // It is a file, and can be removed as one only without what is not part of it.
+            return Err(Errno::NOTDIR).attempt("make a container in", above);
+        }
         let mut anchor = |it: &Directory| fill_file(it, ANCHOR, &[], PRIVATE_FILE, true);
         Self::make(parent, name, targets, true, &mut anchor)
     }
@@ -205,13 +208,13 @@ fn fill(
     id: Id,
     is_synced: bool,
     anchor: &mut MakeAnchor<'_>,
-) -> io::Result<File> {
+) -> io::Result<LockFile> {
     let node = node_of(directory)?;
     let marker = marker::text(id);
     let mode = if is_synced { PRIVATE_FILE } else { UNSYNCED_MARKER };
     // First: by it, what is left by a kill is known.
     fill_file(directory, MARKER, marker.as_bytes(), mode, is_synced)?;
-    let lock = directory.create(SIZE_LOCK, OFlags::RDWR, PRIVATE_FILE)?;
+    let lock = lock::create(directory, SIZE_LOCK)?;
     // Where nothing can be locked, nobody discards it.
     let _ = lock::is_taken(&lock, Hold::Alone);
     anchor(directory)?;

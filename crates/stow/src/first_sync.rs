@@ -9,7 +9,6 @@
 //! ([`StowError::Torn`]), or logs be missing that it lists: it is told, and can be removed.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -18,7 +17,7 @@ use rustix::fs::{Mode, OFlags, fchmod, fstat};
 
 use crate::container::{MANIFEST, split};
 use crate::error::Attempt;
-use crate::lock::{self, Hold, MANIFEST_LOCK};
+use crate::lock::{self, Hold, LockFile, MANIFEST_LOCK};
 use crate::marker::MARKER;
 use crate::removal::{empty, is_known};
 use crate::small::{Head, RECORDS_FROM};
@@ -35,7 +34,7 @@ const SYNCED: u32 = 0o200;
 /// The first time that a container is made durable. Nobody lists a log meanwhile.
 #[must_use]
 pub struct FirstSync {
-    _listing: File,
+    _listing: LockFile,
 }
 
 impl Container {

@@ -5,7 +5,8 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,35 +47,81 @@ pub enum Hold {
     Alone,
 }
 
+/// The open file of a lock. When it is dropped, nobody holds the lock by it any more: a child that another thread forked meanwhile can have a copy of the descriptor, by which
+/// the lock would stay taken.
+#[derive(Debug)]
+pub struct LockFile {
+    file: File,
+    /// Who opened it: what a child drops is its parent's.
+    process: u32,
+}
+
+impl LockFile {
+    /// Takes the open file of one over.
+    pub fn new(file: File) -> Self {
+        LockFile { file, process: std::process::id() }
+    }
+
+    /// Returns whether this process has opened it: a lock that a child finds is its parent's.
+    pub fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl Deref for LockFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl AsFd for LockFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        if self.is_own() {
+            let _ = flock(&self.file, FlockOperation::Unlock);
+        }
+    }
+}
+
 /// Opens the file of a lock that is there. Its rights are taken from all others, who may have been let into the
 /// container with all its files.
-pub fn open_if_there(directory: &Directory, name: &str) -> io::Result<File> {
+pub fn open_if_there(directory: &Directory, name: &str) -> io::Result<LockFile> {
     let file = directory.open_own_file(name, OFlags::RDWR)?;
     if fstat(&file)?.st_mode & OTHERS != 0 {
         // Some file systems have no permissions.
         let _ = fchmod(&file, Mode::from_raw_mode(PRIVATE_FILE));
     }
-    Ok(file)
+    Ok(LockFile::new(file))
+}
+
+/// Makes the file of a lock.
+pub fn create(directory: &Directory, name: &str) -> io::Result<LockFile> {
+    directory.create(name, OFlags::RDWR, PRIVATE_FILE).map(LockFile::new)
 }
 
 /// Does the same, and makes it if it is not there.
-pub fn opened(directory: &Directory, name: &str) -> io::Result<File> {
+pub fn opened(directory: &Directory, name: &str) -> io::Result<LockFile> {
     match open_if_there(directory, name) {
-        Err(cause) if cause.kind() == ErrorKind::NotFound => {
-            match directory.create(name, OFlags::RDWR, PRIVATE_FILE) {
-                // Another process was quicker.
-                Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
-                    open_if_there(directory, name)
-                }
-                created => created,
+        Err(cause) if cause.kind() == ErrorKind::NotFound => match create(directory, name) {
+            // Another process was quicker.
+            Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
+                open_if_there(directory, name)
             }
-        }
+            created => created,
+        },
         opened => opened,
     }
 }
 
 /// Does the same for a container.
-pub fn open(directory: &Directory, name: &str) -> Result<File, StowError> {
+pub fn open(directory: &Directory, name: &str) -> Result<LockFile, StowError> {
     opened(directory, name).attempt("open", directory.path().join(name))
 }
 

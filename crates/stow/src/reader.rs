@@ -15,7 +15,6 @@ mod usable_index;
 
 pub use reading::Stretch;
 
-use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -26,6 +25,7 @@ use crate::findings::{Change, Findings, Note, Record, Trouble};
 use crate::index::IndexedLog;
 use crate::index_entry::Extent;
 use crate::index_file::{DamagedIndex, IndexFile};
+use crate::lock::LockFile;
 use crate::pieces::{Layer, Piece, Pieces, Source, Stamp};
 use crate::read_log::{LogUse, ReadLog};
 use crate::{Container, States, StowError};
@@ -60,7 +60,7 @@ pub struct Reader {
     ahead: Ahead,
     settled: Settled,
     /// While it is there, nobody gives room back.
-    held: Option<File>,
+    held: Option<LockFile>,
     /// Whether all is in the container's marker.
     is_small: bool,
 }
@@ -107,7 +107,7 @@ impl Reader {
     fn new(
         container: Arc<Container>,
         index: Result<IndexFile, String>,
-        held: Option<File>,
+        held: Option<LockFile>,
     ) -> Self {
         let (mut pieces, mut latest) = (Pieces::default(), Stamp::default());
         if let Ok(index) = &index {

@@ -20,7 +20,7 @@ use crate::anchor::keep_private_file;
 use crate::error::Attempt;
 use crate::fresh;
 use crate::header::SEQUENCE_MAX;
-use crate::lock::{self, Hold, MANIFEST_LOCK, WRITERS_LOCK};
+use crate::lock::{self, Hold, LockFile, MANIFEST_LOCK, WRITERS_LOCK};
 use crate::rights::PRIVATE_FILE;
 use crate::state::SharedState;
 use crate::states::{SEATS_MAX, STATE, StateCopy, state_name};
@@ -111,7 +111,7 @@ struct Seats<'a> {
 struct Seat {
     number: u32,
     state: File,
-    lock: File,
+    lock: LockFile,
 }
 
 impl Seats<'_> {

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::Id;
 use crate::fresh;
 use crate::header::{FORMAT_VERSION, SEQUENCE_MAX};
-use crate::lock::{self, Hold, WAIT_MAX};
+use crate::lock::{self, Hold, LockFile, WAIT_MAX};
 use crate::manifest::LOGS_MAX;
 use crate::pieces::Stamp;
 use crate::shared_page::SharedPage;
@@ -60,9 +60,9 @@ pub struct SharedState {
     /// Which of the nodes that write this is.
     seat: u32,
     /// Shared by those who write on this node, as long as this lives.
-    _seat_lock: File,
+    _seat_lock: LockFile,
     /// Shared by those who write on any node, as long as this lives.
-    lock: File,
+    lock: LockFile,
 }
 
 /// What writers share about one log.
@@ -87,7 +87,7 @@ impl SharedState {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn of(seat: u32, file: File, seat_lock: File, lock: File) -> Result<Self, Errno> {
+    pub fn of(seat: u32, file: File, seat_lock: LockFile, lock: LockFile) -> Result<Self, Errno> {
         let page = SharedPage::map(&file, 0)?;
         let is_of_one_node = fresh::is_of_one_node(&file);
         Ok(SharedState { file, page, is_of_one_node, seat, _seat_lock: seat_lock, lock })

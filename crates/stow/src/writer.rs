@@ -14,7 +14,6 @@ use space::SpaceWatch;
 use tail::Tail;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use crate::container::{MANIFEST, Target};
 use crate::copies::{Copies, Copy};
 use crate::error::Attempt;
 use crate::index_write::write_when_last;
+use crate::lock::LockFile;
 use crate::pieces::Stamp;
 use crate::promotion::Promotion;
 use crate::segment::{MarkedLog, OpenSegment, Taken};
@@ -65,7 +65,7 @@ pub struct Writer {
     tail: Option<Tail>,
     copies: Copies,
     /// The lock that keeps the size as it is, once it was needed.
-    size_lock: Option<File>,
+    size_lock: Option<LockFile>,
     /// How often something had been published in each log when this one made it durable.
     synced: BTreeMap<u32, u64>,
 }

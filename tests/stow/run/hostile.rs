@@ -51,6 +51,18 @@ fn trapped_with(options: &[&str], name: &str, count: u32) -> Trapped {
     Trapped::run(options, &program("traps.c", "cc", &[]), &[name, "out", &count.to_string()])
 }
 
+/// A lock that a thread held when another one forked must not stay with the child.
+#[test]
+fn children_that_are_forked_beside_threads_wait_for_nobody_who_is_gone() {
+    let stowed = Stowed::new();
+    let app = program("forked_beside.c", "cc", &["-pthread"]);
+    for options in [&[][..], &ON_TARGETS] {
+        let outcome: Outcome =
+            stowed.command(options).arg(&app).arg("600").output().unwrap().into();
+        assert_eq!(outcome.status, Some(0), "{options:?}: {}", outcome.stderr);
+    }
+}
+
 /// Has all files on targets, the small ones too.
 const ON_TARGETS: [&str; 2] = ["--small", "0B"];
 

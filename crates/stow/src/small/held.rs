@@ -25,7 +25,7 @@ use super::entry::{EntryKind, HEADER_BYTES, SmallEntry};
 use super::head::{Head, RECORDS_FROM};
 use crate::anchor::{keep_private, keep_private_file};
 use crate::error::Attempt;
-use crate::lock::{self, Hold, SMALL_LOCK, WAIT_MAX};
+use crate::lock::{self, Hold, LockFile, SMALL_LOCK, WAIT_MAX};
 use crate::marker::{self, MARKER};
 use crate::rights::PRIVATE_FILE;
 use crate::{Container, StowError};
@@ -46,15 +46,27 @@ const CHANGE: Bytes = Bytes { start: ALL_WRITE.start + 1, length: 1 };
 const OWN_WRITERS: Bytes = Bytes { start: 0, length: 1 };
 const OWN_CHANGE: Bytes = Bytes { start: 1, length: 1 };
 
+/// To the end, wherever that is (fcntl(2)).
+const ALL: Bytes = Bytes { start: 0, length: 0 };
+
 const PAUSE_FIRST: Duration = Duration::from_micros(50);
 const PAUSE_LAST: Duration = Duration::from_millis(10);
 
 /// The marker of a small container, opened to be changed.
 #[derive(Debug)]
 pub struct Held {
-    marker: File,
+    marker: LockFile,
     /// The owner's file, where somebody shared bytes of the marker.
-    own: Option<File>,
+    own: Option<LockFile>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // As with any lock: a child may have a copy of the descriptor.
+        for file in [Some(&self.marker), self.own.as_ref()].into_iter().flatten() {
+            let _ = file.is_own() && unlock(file, ALL).is_ok();
+        }
+    }
 }
 
 impl Held {
@@ -77,7 +89,7 @@ impl Held {
     }
 
     pub(super) fn of(marker: File) -> Self {
-        Held { marker, own: None }
+        Held { marker: LockFile::new(marker), own: None }
     }
 
     fn opened(container: &Container) -> io::Result<Option<Self>> {
