@@ -9,6 +9,7 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
 
+use super::descriptor_name;
 use super::found::Found;
 use super::hold;
 use super::settings::{self, Settings};
@@ -245,6 +246,9 @@ pub fn forget_working_directory() {
 pub fn is_below(name: &Name) -> bool {
     let (Some(settings), Some(path)) = (settings::get(), name.path()) else { return false };
     let path = path.to_bytes();
+    if path.starts_with(b"/proc/") || path.starts_with(b"/dev/fd/") {
+        return is_below_by_link(settings, path);
+    }
     if path.starts_with(b"/") && is_plain(path) {
         return settings.is_below(path);
     }
@@ -275,6 +279,17 @@ fn is_below_resolved(settings: &Settings, directory: c_int, path: &[u8]) -> bool
         }
         resolve(whole, path);
         settings.is_below(whole.as_bytes())
+    })
+}
+
+/// The same of a path that may begin with a link of a process: `/proc/self/fd/7/file` stands for what calls do that know directories by descriptors.
+#[inline(never)]
+fn is_below_by_link(settings: &Settings, path: &[u8]) -> bool {
+    with_path(|whole| {
+        descriptor_name::follow(path, whole).is_some_and(|rest| {
+            resolve(whole, rest);
+            settings.is_below(whole.as_bytes())
+        })
     })
 }
 
