@@ -9,6 +9,7 @@
 //! A path call below the mount is made on the anchor (`names`, `status`); a container looks like a regular file in listings (`listing`).
 //! All other paths are told by comparing them with the mount, without a system call.
 
+mod as_open;
 mod at_once;
 mod copying;
 mod counting;

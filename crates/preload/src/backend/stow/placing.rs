@@ -23,6 +23,7 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, Stat, chmodat, fstat, renameat_with};
 use rustix::io::Errno;
 
+use super::as_open::is_as_open;
 use super::entry::{Key, told};
 use super::found::Found;
 use super::names::{NamedAt, is_directory};
@@ -75,7 +76,7 @@ pub fn place(
     };
     let placed = match (is_quiet, is_one) {
         (true, true) => pair.waiting_in(from.directory),
-        (true, false) if pair.is_hidden(&above_from, &above_to) => pair.waiting_in(from.directory),
+        (true, false) if pair.is_hidden(&above_from) => pair.waiting_in(from.directory),
         (false, true) => pair.exchanged(from),
         (_, false) => pair.waiting_in(to.directory),
     };
@@ -87,6 +88,7 @@ pub fn place(
             left.discarded(serving, replaced, turns).map(Some)
         }
         failed => {
+            pair.show_again();
             if let (true, Some(source), Some(replaced)) = (handed, source, &replaced) {
                 let _ = hand_over(source, replaced);
             }
@@ -128,6 +130,9 @@ fn is_quiet(above: &Stat) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     above.st_uid == acting_user() && above.st_mode & OTHERS_WRITE == 0
 }
+
+/// What a mode lets others do than the owner.
+const OTHERS: u32 = 0o077;
 
 /// Two files, of which one takes the other's place.
 struct Pair<'a, 'b> {
@@ -267,24 +272,38 @@ impl Pair<'_, '_> {
     }
 
     /// Returns whether what is replaced may come to where the other one was for a moment: those who may look there could come to it before, or it is kept from all others now.
-    fn is_hidden(&self, above_from: &Stat, above_to: &Stat) -> bool {
-        const OTHERS: u32 = 0o077;
-        const ALL_ENTER: u32 = 0o001;
-        let is_shown = above_from.st_mode & OTHERS != 0 && above_to.st_mode & ALL_ENTER == 0;
-        let private = |it: &Stat| Mode::from_raw_mode(it.st_mode & 0o7777 & !OTHERS);
-        let close = |directory, name: &CStr, facts: &Stat| {
-            chmodat(directory, name, private(facts), AtFlags::empty()).is_ok()
-        };
-        !is_shown
+    fn is_hidden(&self, above_from: &Stat) -> bool {
+        above_from.st_mode & OTHERS == 0
+            || self.old.st_mode & OTHERS == 0
+            || is_as_open(self.to.directory, self.from.directory)
             || match self.replaced {
-                Some(found) => close(found.directory(), c".", &self.old),
+                Some(_) => self.set_mode(self.old.st_mode & !OTHERS),
                 // The other names of a plain file show it, too.
                 None => {
                     self.old.st_nlink == 1
                         && FileType::from_raw_mode(self.old.st_mode) == FileType::RegularFile
-                        && close(self.to.directory, self.to.path, &self.old)
+                        && self.set_mode(self.old.st_mode & !OTHERS)
                 }
             }
+    }
+
+    /// Changes the mode of what is to be replaced; returns whether it did.
+    fn set_mode(&self, mode: u32) -> bool {
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        let changed = match self.replaced {
+            Some(found) => chmodat(found.directory(), c".", mode, AtFlags::empty()),
+            None => chmodat(self.to.directory, self.to.path, mode, AtFlags::empty()),
+        };
+        changed.is_ok()
+    }
+
+    /// Lets others at what was not replaced, as before.
+    fn show_again(&self) {
+        let closed = self.old.st_mode & !OTHERS;
+        let is_closed = |it: Stat| is_same(&it, &self.old) && it.st_mode == closed;
+        if closed != self.old.st_mode && self.to.facts().is_ok_and(is_closed) {
+            self.set_mode(self.old.st_mode);
+        }
     }
 }
 
