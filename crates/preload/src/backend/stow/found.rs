@@ -55,7 +55,37 @@ pub enum Sought {
     Nothing,
 }
 
+/// What a name leads to that was listed as a directory.
+pub enum Listed {
+    /// A container that counts.
+    Container(Found),
+    /// What was listed, or what nobody can tell.
+    Other,
+    /// Something else, or nothing any more: what was listed may have been a container. Whoever wants to know asks.
+    Changed,
+}
+
 impl Found {
+    /// Looks what has a name now that was listed as a directory of this number.
+    pub fn listed(at: &NamedAt<'_>, number: u64) -> Listed {
+        let directory = match hold_directory(at, OFlags::NOFOLLOW) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Listed::Changed,
+            Err(_) => return Listed::Other,
+            Ok(directory) => directory,
+        };
+        // What is mounted there has another number, and may be another user's, who is not asked.
+        let is_mounted = mount_of(&directory) != mount_of(at.directory);
+        match Self::in_directory(directory) {
+            Ok(found) => Listed::Container(found),
+            Err(directory)
+                if !is_mounted && fstat(&directory).is_ok_and(|it| it.st_ino != number) =>
+            {
+                Listed::Changed
+            }
+            Err(_) => Listed::Other,
+        }
+    }
+
     /// Looks for a container; `None` if there is something else, or one that does not count.
     pub fn at(at: &NamedAt<'_>, follow: bool) -> Option<Self> {
         match Self::sought(at, follow) {

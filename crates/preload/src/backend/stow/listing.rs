@@ -5,6 +5,7 @@ use core::ffi::{CStr, c_char, c_int};
 use libc::dirent64;
 use plimsoll_guarded::acting_user;
 
+use super::found::{Found, Listed};
 use super::names::{HIDDEN_PREFIX, NamedAt};
 use super::settings;
 use crate::backend::HIDDEN;
@@ -34,11 +35,16 @@ pub fn show(fd: c_int, entry: *mut dirent64) -> usize {
     if is_hidden && is_of_this_user(&NamedAt { directory, path: name }) {
         return HIDDEN;
     }
-    if let Some(found) = (NamedAt { directory, path: name }).container(false) {
-        // SAFETY: as above.
-        unsafe {
-            (&raw mut (*entry).d_type).write_unaligned(libc::DT_REG);
-            (&raw mut (*entry).d_ino).write_unaligned(found.anchor.st_ino);
+    // SAFETY: as above.
+    unsafe {
+        let listed = (&raw const (*entry).d_ino).read_unaligned();
+        match Found::listed(&NamedAt { directory, path: name }, listed) {
+            Listed::Container(found) => {
+                (&raw mut (*entry).d_type).write_unaligned(libc::DT_REG);
+                (&raw mut (*entry).d_ino).write_unaligned(found.anchor.st_ino);
+            }
+            Listed::Changed => (&raw mut (*entry).d_type).write_unaligned(libc::DT_UNKNOWN),
+            Listed::Other => {}
         }
     }
     !HIDDEN
