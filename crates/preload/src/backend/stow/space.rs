@@ -36,7 +36,8 @@ pub fn set_size(entry: &mut Used, length: off_t) -> Outcome {
 
 /// Gives the file of a name another size.
 pub fn truncate_name(serving: &Serving, at: &NamedAt<'_>, length: off_t) -> Answer {
-    let found = at.container(true)?;
+    // Another one may take its place while it is looked at.
+    let found = at.container(true).or_else(|| at.container_now())?;
     Some((|| {
         accessat(found.directory(), ANCHOR, Access::WRITE_OK, AtFlags::empty()).map_err(number)?;
         let entry = status::used(serving, &found)?;
