@@ -27,9 +27,15 @@ fn bytes_that_move_without_a_call_are_counted() {
     assert_eq!((bytes(Op::Fputc, "/out"), bytes(Op::Fputs, "/out")), (101_000, 25_000));
     assert_eq!(fs::metadata(output).unwrap().len(), 126_000);
     assert_eq!((bytes(Op::Fgetc, "/small"), bytes(Op::Fgets, "/small")), (29_990, 10));
+    let of_first = recorded.iter().flat_map(|it| &it.events).find(|it| it.op == Op::Fgets).unwrap();
+    assert_eq!(of_first.offset, Some(0), "it was open before, and its buffer is filled further");
     assert_eq!(bytes(Op::Fputc, "/mixed"), 1000 + 100 * 4080 + 100);
     assert_eq!((bytes(Op::Fputc, "/shared"), bytes(Op::Write, "/shared")), (10_000, 50_000));
-    // While there are several threads, never more.
+    assert_eq!((bytes(Op::Fputc, "/flushed"), bytes(Op::Fgetc, "/back")), (300, 10_200));
+    assert_eq!((bytes(Op::Fputc, "/beside"), bytes(Op::Fputc, "/left")), (5000, 3000));
+    let mut events = recorded.iter().flat_map(|it| &it.events);
+    assert!(!events.any(|it| it.op == Op::Fprintf), "in memory");
+    // Where several threads call, never more.
     let of_threads = bytes(Op::Fputc, "/threads");
     assert!(of_threads > 0 && of_threads <= 4 * 99_000 + 5000, "{of_threads}");
     // A call for each buffer, not for each byte.

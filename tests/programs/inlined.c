@@ -87,6 +87,56 @@ static void in_threads(void)
     CHECK(fclose(of_all) == 0);
 }
 
+/* Calls that empty buffers, or give streams others, and are not recorded for themselves. */
+static void with_other_calls(void)
+{
+    FILE *file = fopen("flushed", "w");
+    put(file, 100);
+    CHECK(fflush(NULL) == 0);
+    put(file, 100);
+    CHECK(setvbuf(file, NULL, _IONBF, 0) == 0);
+    put(file, 100);
+    CHECK(fclose(file) == 0);
+
+    CHECK((file = fopen("back", "w+")) != NULL);
+    put(file, 10000);
+    rewind(file);
+    long read = 0;
+    while (getc_unlocked(file) != EOF)
+        if (++read % 50 == 0)
+            CHECK(ungetc('!', file) == '!' && getc_unlocked(file) == '!');
+    CHECK(read == 10000 && fclose(file) == 0);
+
+    /* No files: nothing of these is recorded. */
+    char *text;
+    size_t length;
+    CHECK((file = open_memstream(&text, &length)) != NULL);
+    put(file, 5000);
+    CHECK(fwrite(text, 1, 0, file) == 0 && fprintf(file, "%d", 12345) == 5);
+    CHECK(fclose(file) == 0 && length == 5005);
+}
+
+static void *wait_for_end(void *pipe)
+{
+    char byte;
+    CHECK(read(*(int *)pipe, &byte, 1) == 0);
+    return NULL;
+}
+
+/* Another thread does something else. */
+static void beside_another(void)
+{
+    int ends[2];
+    pthread_t other;
+    CHECK(pipe(ends) == 0 && pthread_create(&other, NULL, wait_for_end, &ends[0]) == 0);
+    FILE *file = fopen("beside", "w");
+    for (int turn = 0; turn < 5; turn++) {
+        put(file, 1000);
+        CHECK(fflush(file) == 0);
+    }
+    CHECK(fclose(file) == 0 && close(ends[1]) == 0 && pthread_join(other, NULL) == 0);
+}
+
 int main(int count, char **names)
 {
     CHECK(count == 3);
@@ -122,6 +172,10 @@ int main(int count, char **names)
     CHECK(read == 29989 && fclose(stdin) == 0);
     mix_with_calls();
     share();
+    with_other_calls();
     in_threads();
+    beside_another();
+    /* The end closes it. */
+    put(fopen("left", "w"), 3000);
     return 0;
 }

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use plimsoll_trace::encode::{NO_FILE, UNKNOWN_OFFSET};
 use rustix::fs::{FileType, OFlags, SeekFrom};
 
+use crate::files::EXCLUDED;
 use crate::path_room::with_path;
 use crate::text::Text;
 use crate::thread::Busy;
@@ -56,6 +57,8 @@ pub struct Known {
 }
 
 impl Known {
+    /// Of a stream in memory, of which nothing is recorded.
+    pub const NO_FILE_AT_ALL: Known = Known { file: EXCLUDED, description: None, is_new: false };
     const NOTHING: Known = Known { file: NO_FILE, description: None, is_new: false };
 
     /// Moves the position on after `moved` bytes were read or written; gives the one before.
@@ -95,14 +98,18 @@ impl Known {
         }
     }
 
-    /// Moves the position on, for streams: they are at their own position, which the kernel's
-    /// is ahead of or behind.
+    /// Moves the position on, for streams: they are at their own position, which is as far ahead of the kernel's as `ahead` tells, or behind.
     #[inline]
-    pub fn advance_stream(&self, moved: u64, writes: bool) -> u64 {
+    pub fn advance_stream(&self, moved: u64, writes: bool, ahead: impl FnOnce() -> i64) -> u64 {
         let Some(description) = self.description else { return UNKNOWN_OFFSET };
         let flags = description.flags.load(Ordering::Relaxed);
         if flags & NO_POSITION != 0 || flags & APPENDS != 0 && writes {
             return UNKNOWN_OFFSET;
+        }
+        if self.is_new {
+            let after = description.position.load(Ordering::Relaxed).wrapping_add_signed(ahead());
+            description.position.store(after, Ordering::Relaxed);
+            return after.wrapping_sub(moved);
         }
         description.position.fetch_add(moved, Ordering::Relaxed)
     }
@@ -318,10 +325,10 @@ mod tests {
         assert_eq!(known(50_001).advance(50_001, 1, false), 101);
         // Streams that append do not know where.
         opened(50_002, 9, libc::O_APPEND);
-        assert_eq!(known(50_002).advance_stream(4, true), UNKNOWN_OFFSET);
-        assert_eq!(known(50_002).advance_stream(4, false), 0);
+        assert_eq!(known(50_002).advance_stream(4, true, || 0), UNKNOWN_OFFSET);
+        assert_eq!(known(50_002).advance_stream(4, false, || 0), 0);
         known(50_002).set_appends(false);
-        assert_eq!(known(50_002).advance_stream(4, true), 4);
+        assert_eq!(known(50_002).advance_stream(4, true, || 0), 4);
         forget_range(50_000, u32::MAX);
         assert!((50_000..50_003).all(|fd| look(fd).is_none()));
         opened(DESCRIPTORS as c_int, 1, 0);

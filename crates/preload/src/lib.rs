@@ -95,6 +95,7 @@ fn start() {
 
 extern "C" fn destructor() {
     backend::ends();
+    hooks::inlined::settle_all();
     exit::finish(State::Finished);
 }
 

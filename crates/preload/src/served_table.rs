@@ -1,4 +1,4 @@
-//! The table of calls of which nothing is recorded, and which backends must know of. They are looked up when they are first called.
+//! The table of calls of which nothing is recorded, and which backends or the recorder of streams must know of. They are looked up when they are first called.
 #![allow(unused_unsafe)] // a row need not know which helpers are safe
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use libc::{AT_FDCWD, DIR, FILE, dirent64, mmsghdr, msghdr, size_t, ssize_t, timespec};
 
 use crate::hooks::listed::{self, Filter, Glob, Order};
-use crate::hooks::{mapping, received};
+use crate::hooks::{inlined, mapping, received};
 
 crate::intercept! {
     served {
@@ -30,5 +30,17 @@ crate::intercept! {
             => |real| received::descriptor(|| real(mount, handle, flags));
         pclose [] (stream: *mut FILE) -> c_int
             => |real| received::end_process(stream, || real(stream));
+        ungetc [] (byte: c_int, stream: *mut FILE) -> c_int
+            => |real| inlined::around_giving_back(stream, || real(byte, stream));
+        setvbuf [] (stream: *mut FILE, buffer: *mut c_char, kind: c_int, length: size_t) -> c_int
+            => |real| inlined::around_if_on(stream, || real(stream, buffer, kind, length));
+        setbuffer [] (stream: *mut FILE, buffer: *mut c_char, length: size_t) -> ()
+            => |real| inlined::around_if_on(stream, || real(stream, buffer, length));
+        setbuf [] (stream: *mut FILE, buffer: *mut c_char) -> ()
+            => |real| inlined::around_if_on(stream, || real(stream, buffer));
+        setlinebuf [] (stream: *mut FILE) -> ()
+            => |real| inlined::around_if_on(stream, || real(stream));
+        fcloseall [] () -> c_int
+            => |real| { inlined::settle_all(); real() };
     }
 }

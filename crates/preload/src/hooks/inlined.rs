@@ -1,7 +1,7 @@
 //! Bytes that a program reads and writes without a call: with optimisation, `getc_unlocked`, `putc_unlocked` and their like work on a stream's buffer themselves (bits/stdio.h of glibc),
 //! and call only where that is empty (`__uflow`) or full (`__overflow`).
 //!
-//! Without a call, only the place in the buffer moves on. So it is noted after each call, and what it has moved until the next one was moved without. While there are several threads, another one
+//! Without a call, only the place in the buffer moves on. So it is noted after each call, and what it has moved until the next one was moved without. Where several threads call, another one
 //! may be within a call: then only what is in the buffer counts when it is empty or full, without as many bytes as were recorded since, which is the least that it can be.
 
 use core::ffi::c_int;
@@ -13,10 +13,10 @@ use plimsoll_trace::encode::Outcome;
 use plimsoll_trace::{Class, Layer, Op};
 
 use crate::files::EXCLUDED;
-use crate::hooks::stream_position::known;
+use crate::hooks::stream_position::{advance, known};
 use crate::hooks::{failure, own_stream};
 use crate::recorder::{self, Finished, Span, begin_in, ended, ended_at};
-use crate::{sys, thread};
+use crate::{hot, sys, thread};
 
 /// Streams of descriptors beyond this are not looked at.
 const NOTED: usize = 4096;
@@ -29,7 +29,12 @@ struct Noted {
     written: AtomicUsize,
     /// Bytes that were recorded since the buffer was empty or full.
     recorded: AtomicU64,
+    /// The thread that has called, or [`SEVERAL`].
+    caller: AtomicUsize,
 }
+
+/// No thread's.
+const SEVERAL: usize = 0;
 
 static STREAMS: [Noted; NOTED] = [const {
     Noted {
@@ -37,12 +42,18 @@ static STREAMS: [Noted; NOTED] = [const {
         read: AtomicUsize::new(0),
         written: AtomicUsize::new(0),
         recorded: AtomicU64::new(0),
+        caller: AtomicUsize::new(SEVERAL),
     }
 }; NOTED];
+
+/// More than the highest descriptor that has a stream noted.
+static MOST: AtomicUsize = AtomicUsize::new(0);
 
 /// A stream whose buffer can be looked at.
 struct Looked {
     noted: &'static Noted,
+    /// That of its descriptor.
+    number: usize,
     stream: *mut FILE,
 }
 
@@ -52,7 +63,8 @@ impl Looked {
     fn at(stream: *mut FILE) -> Option<Self> {
         // SAFETY: the program's open stream.
         let fd = unsafe { own_stream::known_descriptor(stream)? };
-        Some(Looked { noted: STREAMS.get(usize::try_from(fd).ok()?)?, stream })
+        let number = usize::try_from(fd).ok()?;
+        Some(Looked { noted: STREAMS.get(number)?, number, stream })
     }
 
     /// Returns where the buffer begins and where the stream is in it.
@@ -64,6 +76,12 @@ impl Looked {
 
     fn is_noted(&self) -> bool {
         self.noted.stream.load(Ordering::Relaxed) == self.stream
+    }
+
+    /// Returns whether no other thread calls.
+    #[inline]
+    fn is_alone(&self) -> bool {
+        is_one_thread() || self.noted.caller.load(Ordering::Relaxed) == this_thread()
     }
 
     /// Returns how many bytes were read, or written, since the last call: for one thread.
@@ -84,7 +102,7 @@ impl Looked {
 
     fn unseen(&self, writes: bool) -> u64 {
         match self.is_noted() {
-            true if is_one_thread() => self.moved(writes),
+            true if self.is_alone() => self.moved(writes),
             true => self.moved_at_least(writes),
             false => 0,
         }
@@ -103,7 +121,11 @@ impl Looked {
     fn note(&self, recorded: u64) {
         if !self.is_noted() {
             self.noted.stream.store(self.stream, Ordering::Relaxed);
+            MOST.fetch_max(self.number + 1, Ordering::Relaxed);
             self.noted.recorded.store(0, Ordering::Relaxed);
+            self.noted.caller.store(this_thread(), Ordering::Relaxed);
+        } else if !self.is_alone() {
+            self.noted.caller.store(SEVERAL, Ordering::Relaxed);
         }
         let [[_, read], [_, written]] = [false, true].map(|writes| self.place(writes));
         self.noted.read.store(read, Ordering::Relaxed);
@@ -138,7 +160,7 @@ pub fn call(
     ended(start, |busy, span| {
         let (length, moved) = amounts(result);
         let known = known(busy, stream);
-        let offset = known.advance_stream(before + moved.unwrap_or(0), writes);
+        let offset = advance(&known, stream, before + moved.unwrap_or(0), writes);
         let outcome = moved.map_or_else(failure, |it| Outcome::Value(before + it));
         if known.file != EXCLUDED {
             let (file, length) = (known.file, before + length);
@@ -158,7 +180,7 @@ pub fn before(stream: *mut FILE) {
     if let Some(looked) = Looked::at(stream)
         && looked.is_noted()
         && looked.moved(true) + looked.moved(false) > 0
-        && is_one_thread()
+        && looked.is_alone()
     {
         record(&looked);
     }
@@ -172,6 +194,66 @@ pub fn after(stream: *mut FILE, recorded: u64) {
     }
 }
 
+/// Around a call that moves no bytes of the program's, and may empty the buffer or give the stream another one.
+pub fn around<R>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
+    before(stream);
+    let result = real();
+    after_seek(stream);
+    result
+}
+
+/// Does the same if anything is recorded of streams.
+pub fn around_if_on<R>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
+    match begin_in(Layer::Stdio).is_on() {
+        true => around(stream, real),
+        false => real(),
+    }
+}
+
+/// The same around a call that does so with all streams.
+pub fn around_all<R>(real: impl FnOnce() -> R) -> R {
+    for_all(|looked| before(looked.stream));
+    let result = real();
+    for_all(|looked| looked.settled());
+    result
+}
+
+/// Before the C library closes all streams.
+pub fn settle_all() {
+    if hot::is_on() {
+        for_all(|looked| settle(looked.stream));
+    }
+}
+
+/// Around `ungetc`, which may have the stream read from another buffer for a moment. What was read before is still told by its place otherwise.
+pub fn around_giving_back(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
+    let looked = Looked::at(stream).filter(|it| it.is_noted() && it.is_alone());
+    let before = looked.as_ref().map(|it| (it.place(false), it.moved(false)));
+    let result = real();
+    if let (Some(looked), Some((place, moved))) = (looked, before)
+        && looked.place(false)[0] != place[0]
+        && !thread::is_busy()
+    {
+        record_moved(&looked, false, moved);
+        looked.settled();
+    }
+    result
+}
+
+/// Does something to each stream that is noted, and that no other thread calls with. `fclose` and its like have taken those out that are closed.
+fn for_all(work: impl Fn(&Looked)) {
+    for (number, noted) in STREAMS.iter().enumerate().take(MOST.load(Ordering::Relaxed)) {
+        let looked = Looked { noted, number, stream: noted.stream.load(Ordering::Relaxed) };
+        if !looked.stream.is_null()
+            && looked.is_alone()
+            // SAFETY: an open stream.
+            && unsafe { own_stream::known_descriptor(looked.stream) } == c_int::try_from(number).ok()
+        {
+            work(&looked);
+        }
+    }
+}
+
 /// Before a stream is closed or gets another file: the same as before other calls, also of several threads.
 pub fn settle(stream: *mut FILE) {
     // The call itself is what is lost in a handler that has interrupted the recorder.
@@ -179,6 +261,10 @@ pub fn settle(stream: *mut FILE) {
         && begin_in(Layer::Stdio).is_on()
         && let Some(looked) = Looked::at(stream)
     {
+        // Of one that a single thread has called with, nobody else is within a call now.
+        if looked.noted.caller.load(Ordering::Relaxed) != SEVERAL {
+            looked.noted.caller.store(this_thread(), Ordering::Relaxed);
+        }
         record(&looked);
         looked.noted.stream.store(ptr::null_mut(), Ordering::Relaxed);
     }
@@ -186,23 +272,32 @@ pub fn settle(stream: *mut FILE) {
 
 #[cold]
 fn record(looked: &Looked) {
-    for (op, writes) in [(Op::Fgetc, false), (Op::Fputc, true)] {
-        let length = looked.unseen(writes);
-        let start = begin_in(Layer::Stdio);
-        if length == 0 || !start.is_on() {
-            continue;
-        }
-        ended_at(Span { start: start.0, end: start.0 }, |busy, span| {
-            let known = known(busy, looked.stream);
-            let (file, offset) = (known.file, known.advance_stream(length, writes));
-            if file != EXCLUDED {
-                let outcome = Outcome::Value(length);
-                let call = Finished { op, file, offset, length, outcome, argument: 0 };
-                recorder::write(busy, &call.at(span));
-            }
-        });
+    for writes in [false, true] {
+        record_moved(looked, writes, looked.unseen(writes));
     }
     looked.settled();
+}
+
+fn record_moved(looked: &Looked, writes: bool, length: u64) {
+    let start = begin_in(Layer::Stdio);
+    if length == 0 || !start.is_on() {
+        return;
+    }
+    ended_at(Span { start: start.0, end: start.0 }, |busy, span| {
+        let known = known(busy, looked.stream);
+        let (file, offset) = (known.file, advance(&known, looked.stream, length, writes));
+        if file != EXCLUDED {
+            let op = if writes { Op::Fputc } else { Op::Fgetc };
+            let outcome = Outcome::Value(length);
+            let call = Finished { op, file, offset, length, outcome, argument: 0 };
+            recorder::write(busy, &call.at(span));
+        }
+    });
+}
+
+#[inline]
+fn this_thread() -> usize {
+    thread::current().addr()
 }
 
 /// Returns whether the C library says so (since 2.32 of glibc).

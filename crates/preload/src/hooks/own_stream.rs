@@ -112,6 +112,23 @@ pub unsafe fn place(stream: *mut FILE, writes: bool) -> [usize; 2] {
     }
 }
 
+/// Returns how far a stream is ahead of its descriptor: what it has to write, without what it has read ahead.
+///
+/// # Safety
+/// An open stream.
+pub unsafe fn ahead(stream: *mut FILE) -> i64 {
+    // SAFETY: as the caller says.
+    unsafe {
+        if known_descriptor(stream).is_none() {
+            return 0;
+        }
+        let head = stream.cast::<StreamHead>();
+        let length = |from: *mut c_char, to: *mut c_char| to.addr().saturating_sub(from.addr());
+        let waits = length((*head).write_base, (*head).write_end);
+        waits as i64 - length((*head).read_base, (*head).read_end) as i64
+    }
+}
+
 const _: () = assert!(core::mem::offset_of!(StreamHead, descriptor) == 112);
 const _: () = assert!(core::mem::offset_of!(StreamHead, offset) == 144);
 const _: () = assert!(core::mem::offset_of!(StreamHead, wide) == 160);

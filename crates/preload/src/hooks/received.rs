@@ -4,7 +4,8 @@ use core::ffi::c_int;
 
 use libc::{FILE, mmsghdr, msghdr};
 
-use crate::{backend, sys};
+use crate::hooks::inlined;
+use crate::{backend, hot, sys};
 
 /// Stands in for a function that gives a new descriptor.
 pub fn descriptor(real: impl FnOnce() -> c_int) -> c_int {
@@ -73,6 +74,9 @@ pub unsafe fn end_process(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_
     // SAFETY: as the caller says.
     let fd = if backend::is_active() { unsafe { libc::fileno(stream) } } else { -1 };
     sys::set_errno(before);
+    if hot::is_on() {
+        inlined::settle(stream);
+    }
     let status = real();
     backend::forget(fd);
     status

@@ -10,7 +10,7 @@ use plimsoll_trace::{Class, Layer, Op};
 use crate::backend;
 use crate::files::EXCLUDED;
 use crate::hooks::served_stream::Reopening;
-use crate::hooks::stream_position::{descriptor_of, known, position_of};
+use crate::hooks::stream_position::{advance, descriptor_of, known, position_of};
 use crate::hooks::{Returned, descriptor, failure, inlined, own_stream, served_stream};
 use crate::recorder::{self, Finished, Start, begin_in, ended, ended_at};
 use crate::thread::Busy;
@@ -37,7 +37,7 @@ pub fn data<R: Copy>(
         let known = known(busy, stream);
         if known.file != EXCLUDED {
             let writes = op.class() as u8 == Class::Write as u8;
-            let offset = known.advance_stream(moved.unwrap_or(0), writes);
+            let offset = advance(&known, stream, moved.unwrap_or(0), writes);
             let call = Finished { op, file: known.file, offset, length, outcome, argument: 0 };
             recorder::write(busy, &call.at(span));
         }
@@ -276,13 +276,11 @@ pub fn seek<R: Returned>(stream: *mut FILE, real: impl FnOnce() -> R) -> R {
 #[inline]
 pub fn flush(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let start = begin_in(Layer::Stdio);
-    if start.is_on() {
-        inlined::before(stream);
-    }
-    let result = real();
-    if start.is_on() {
-        inlined::after(stream, 0);
-    }
+    let result = match (start.is_on(), stream.is_null()) {
+        (true, true) => inlined::around_all(real),
+        (true, false) => inlined::around(stream, real),
+        (false, _) => real(),
+    };
     ended(start, |busy, span| {
         let file = if stream.is_null() { NO_FILE } else { known(busy, stream).file };
         descriptor::write(busy, span, Op::Fflush, file, result, 0);

@@ -6,6 +6,7 @@ use libc::FILE;
 
 use crate::descriptors::{self, Known};
 use crate::files::EXCLUDED;
+use crate::hooks::own_stream;
 use crate::sys;
 use crate::thread::Busy;
 
@@ -24,7 +25,17 @@ pub fn position_of(stream: *mut FILE) -> Option<u64> {
 
 /// Returns what is known of a stream's descriptor.
 pub fn known(busy: &Busy, stream: *mut FILE) -> Known {
-    descriptors::known(busy, descriptor_of(stream))
+    match descriptor_of(stream) {
+        fd if fd < 0 => Known::NO_FILE_AT_ALL,
+        fd => descriptors::known(busy, fd),
+    }
+}
+
+/// Moves a stream's position on after so many bytes; gives the one before.
+#[inline]
+pub fn advance(known: &Known, stream: *mut FILE, moved: u64, writes: bool) -> u64 {
+    // SAFETY: the program's open stream.
+    known.advance_stream(moved, writes, || unsafe { own_stream::ahead(stream) })
 }
 
 /// Returns the stream's descriptor; -1 for streams in memory.
