@@ -56,4 +56,8 @@ fn a_process_runs_until_it_is_killed() {
     let dead = report(&rec);
     assert_eq!(state(&dead), "killed");
     assert!(!dead["notes"].to_string().contains("still ran"));
+    let concluded = dead["conclusion"].as_str().unwrap();
+    let told = "1 process was killed: what it did after its last recorded call is not known";
+    assert!(concluded.contains(told) && !concluded.contains("Nothing costs"), "{concluded}");
+    assert!(!alive["conclusion"].as_str().unwrap().contains("killed"));
 }

@@ -33,6 +33,8 @@ pub(crate) struct FileStream {
     pub logs: OpTable,
     /// While the file is not the program's but the runtime's.
     runtime: Option<&'static Rule>,
+    /// The process has begun reads, or writes, by calls of MPI-IO that do not wait.
+    has_requests: [bool; 2],
 }
 
 #[derive(Default)]
@@ -77,7 +79,17 @@ impl FileStream {
             openings: Openings::default(),
             logs: OpTable::default(),
             runtime,
+            has_requests: [false; 2],
         }
+    }
+
+    /// Returns whether a data call moves what calls of MPI-IO have begun that do not wait, and notes those calls. A program that reads or writes a file by such
+    /// calls is taken to do so by no others: MPI's own calls come at any moment, within MPI_Wait or in another thread.
+    #[inline]
+    pub fn is_for_request(&mut self, event: &Event, direction: Direction) -> bool {
+        let has_requests = &mut self.has_requests[direction as usize];
+        *has_requests |= event.op.is_nonblocking();
+        *has_requests && event.depth == 0 && event.op.layer() == Layer::Posix
     }
 
     /// True when a call leaves the file the runtime's. A file that becomes the program's stays

@@ -13,6 +13,8 @@ pub(crate) struct Moment {
     pub hash: u64,
     /// The program made the call itself, not from within another recorded call.
     pub is_own: bool,
+    /// It moves what a call of MPI-IO has begun that has returned: its bytes are that call's.
+    pub is_for_request: bool,
 }
 
 impl Moment {
@@ -25,7 +27,14 @@ impl Moment {
             bytes: event.bytes(),
             hash,
             is_own: event.depth == 0,
+            is_for_request: false,
         }
+    }
+
+    /// The program itself moves the bytes by this call.
+    #[inline]
+    pub fn moves_own(&self) -> bool {
+        self.is_own && !self.is_for_request
     }
 
     #[inline]

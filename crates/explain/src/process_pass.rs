@@ -15,15 +15,16 @@ use crate::file_stream::Layers;
 use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, OffsetSample};
 use crate::moment::Moment;
-use crate::nesting::{Inside, MpiCall, MpiTime, NestedCall, completes, is_collective};
+use crate::nesting::{completes, is_collective};
 use crate::process::Process;
 use crate::process_totals::{OwnCalls, ProcessTotals};
 use crate::reader::Visitor;
-use crate::sieving::Sieving;
 use crate::streams::Streams;
 use crate::sums::Sums;
 use crate::thread_state::ThreadState;
 use crate::totals::Direction;
+
+mod nest;
 
 /// Adds the events of a process to the sums.
 pub(crate) struct ProcessPass<'a> {
@@ -83,13 +84,14 @@ impl<'a> ProcessPass<'a> {
         let (layer, span) = (moment.layer, moment.span);
         let (nanos, way, at) = (moment.nanos(), direction as usize, layer_index(moment.layer));
         let sums = &mut *self.sums;
-        self.thread.cursors.data(&mut sums.coverages, layer, direction, moment.is_own, span);
+        let moves_own = moment.moves_own();
+        self.thread.cursors.data(&mut sums.coverages, layer, direction, moves_own, span);
         sums.sizes[at][way].add(event.length, moment.bytes, nanos);
         self.common_sizes[at][way].add(event.length);
 
         let stream = &mut self.streams[stream];
         let data = stream.totals.data.get_or_insert_default();
-        if moment.is_own {
+        if moves_own {
             let bin = self.agreed.grid.bin(span.1);
             let sum = &mut sums.series.bytes[way][bin];
             *sum = sum.saturating_add(moment.bytes);
@@ -111,7 +113,7 @@ impl<'a> ProcessPass<'a> {
         if let Some(index) = stream.detail {
             let close_up = stream.close_up.get_or_insert_default();
             let detail = sums.detail(index, self.agreed);
-            close_up.cursors.data(&mut detail.coverages, layer, direction, moment.is_own, span);
+            close_up.cursors.data(&mut detail.coverages, layer, direction, moves_own, span);
             close_up.common_sizes[at][way].add(event.length);
             detail.sizes[at][way].add(event.length, moment.bytes, nanos);
             if layer == Layer::Posix && direction == Direction::Write {
@@ -135,7 +137,7 @@ impl<'a> ProcessPass<'a> {
             length: event.length,
             bytes: moment.bytes,
             nanos,
-            is_own_posix: moment.is_own && moment.layer == Layer::Posix,
+            is_own_posix: moment.moves_own() && moment.layer == Layer::Posix,
         };
         let trail = &mut stream.trails[way];
         let previous_end = trail.previous_end();
@@ -196,7 +198,7 @@ impl<'a> ProcessPass<'a> {
             }
             _ => {
                 if let Some(direction) = completes(event.op) {
-                    self.complete(direction, moment, stream);
+                    self.complete(moment.layer, direction, moment.span, stream);
                 }
             }
         }
@@ -225,79 +227,17 @@ impl<'a> ProcessPass<'a> {
         }
     }
 
-    /// The second half of a split collective call, in which data is moved.
-    fn complete(&mut self, direction: Direction, moment: &Moment, stream: usize) {
-        self.cover(Covers::own(moment.layer, direction), moment.span, stream);
-        self.cover(Covers::whole(moment.layer, direction), moment.span, stream);
-        self.extend(moment.layer, direction, moment.span, stream);
+    /// The second half of a split collective call, in which data is moved, or what moves the data of another call.
+    fn complete(&mut self, layer: Layer, direction: Direction, span: (u64, u64), stream: usize) {
+        self.cover(Covers::own(layer, direction), span, stream);
+        self.cover(Covers::whole(layer, direction), span, stream);
+        self.extend(layer, direction, span, stream);
     }
 
     /// Reading or writing a file goes on at least until then.
     fn extend(&mut self, layer: Layer, direction: Direction, span: (u64, u64), stream: usize) {
         let data = self.streams[stream].totals.data.get_or_insert_default();
         data.own.extents[layer_index(layer)][direction as usize].add(span);
-    }
-
-    /// Relates the call to the calls around and inside it.
-    #[inline]
-    fn nest(&mut self, event: &Event, moment: &Moment, stream: usize, number: u64) {
-        let (nanos, span) = (moment.nanos(), moment.span);
-        if !moment.is_own {
-            let length = event.length;
-            let call =
-                NestedCall { op: event.op, offset: event.offset, length, start_ns: span.0, nanos };
-            self.thread.nesting.inner(event.depth, call, moment.bytes);
-            if is_direct(moment.layer) {
-                self.thread.cursors.add(&mut self.sums.coverages, Covers::BELOW_MPI, span);
-            }
-            return;
-        }
-        let inside = self.thread.nesting.outer();
-        if moment.layer == Layer::Mpi {
-            self.thread.cursors.add(&mut self.sums.coverages, Covers::IN_MPI, span);
-            self.mpi_call(event, moment, stream, number, &inside);
-        }
-        self.thread.nesting.forget_calls();
-    }
-
-    fn mpi_call(
-        &mut self,
-        event: &Event,
-        moment: &Moment,
-        stream: usize,
-        number: u64,
-        inside: &Inside,
-    ) {
-        let nanos = moment.nanos();
-        let time = MpiTime { calls: 1, nanos, ..inside.time };
-        self.sums.mpi[usize::from(event.op as u8)].merge(&time);
-        let timeline = &mut self.sums.timeline;
-        self.thread.timeline.add_mpi(timeline, self.index, time.waiting_nanos(), moment.span);
-        if moment.class == Class::Write && inside.cycles > 0 {
-            let sieving = Sieving::in_call(event.op, moment.bytes, inside);
-            self.sieve_lock_nanos = self.sieve_lock_nanos.saturating_add(inside.time.lock_nanos);
-            let data = self.streams[stream].totals.data.get_or_insert_default();
-            data.sieving.merge(&sieving);
-        }
-        if nanos > 0 && moment.class.is_data() && self.sums.slow.wants(nanos, self.index) {
-            let (nested, nested_omitted) = self.thread.nesting.calls();
-            let call = MpiCall {
-                process: self.index,
-                rank: self.process.rank,
-                thread: self.thread.id,
-                op: event.op,
-                file: self.streams[stream].id,
-                number,
-                offset: event.offset,
-                length: event.length,
-                start_ns: moment.span.0,
-                nanos,
-                time,
-                nested: nested.to_vec(),
-                nested_omitted,
-            };
-            self.sums.slow.insert(self.events, call);
-        }
     }
 
     /// Hands over everything.
@@ -355,7 +295,7 @@ impl Visitor for ProcessPass<'_> {
         let (start, starts_outside) = self.clock.at(event.start);
         let (end, ends_outside) = self.clock.at(event.end);
         self.sums.outside_span += u64::from(starts_outside | ends_outside);
-        let moment = Moment::new(event, (start, end), self.thread.next_hash());
+        let mut moment = Moment::new(event, (start, end), self.thread.next_hash());
         let nanos = moment.nanos();
         let is_error = matches!(event.outcome, Outcome::Error(_));
         let index = self.streams.find(event.file);
@@ -364,12 +304,15 @@ impl Visitor for ProcessPass<'_> {
             return self.sums.duration(event.op, moment.hash, nanos);
         }
         self.events += u64::from(!event.is_second_of_call());
+        let direction = Direction::of(moment.class);
         let stream = &mut self.streams[index];
+        moment.is_for_request = direction.is_some_and(|it| stream.is_for_request(event, it));
         let number = stream.totals.ops.add(event.op, moment.bytes, nanos, is_error).calls;
         if moment.is_own {
             // What goes on beside the program takes none of its time.
             let spent = if event.op.is_asynchronous() { 0 } else { nanos };
-            stream.totals.own.add(moment.class, moment.bytes, spent);
+            let bytes = if moment.is_for_request { 0 } else { moment.bytes };
+            stream.totals.own.add(moment.class, bytes, spent);
         }
         if stream.is_runtime_after(event) {
             return;
@@ -383,10 +326,13 @@ impl Visitor for ProcessPass<'_> {
         if moment.is_own && self.is_threaded && event.is_spent() {
             self.thread.own.add(&mut self.of_process, moment.span.0, moment.span.1);
         }
-        match Direction::of(moment.class) {
+        match direction {
             Some(direction) => {
                 self.data(event, direction, &moment, index);
                 self.access(event, direction, &moment, index);
+                if moment.is_for_request {
+                    self.complete(Layer::Mpi, direction, moment.span, index);
+                }
             }
             None => self.no_data(event, &moment, index),
         }

@@ -126,6 +126,25 @@ impl Op {
     pub const fn is_asynchronous(self) -> bool {
         matches!(self, Op::AioRead | Op::AioWrite | Op::AioSync)
     }
+
+    /// Returns true for calls of MPI-IO that begin a transfer, for which the program waits elsewhere: what moves the data may be in no call of this layer.
+    #[inline]
+    pub const fn is_nonblocking(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            MpiIread
+                | MpiIreadAt
+                | MpiIreadAll
+                | MpiIreadAtAll
+                | MpiIreadShared
+                | MpiIwrite
+                | MpiIwriteAt
+                | MpiIwriteAll
+                | MpiIwriteAtAll
+                | MpiIwriteShared
+        )
+    }
 }
 
 operations! {

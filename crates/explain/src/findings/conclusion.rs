@@ -3,8 +3,9 @@
 use super::{COST_SECONDS_MIN, Finding, mpi::worst_file, too_short_to_tell};
 use crate::activity::Activity;
 use crate::analysis::Analysis;
+use crate::process::ProcessState;
 use crate::unseen::Missing;
-use plimsoll_report::words::{count, percent, time};
+use plimsoll_report::words::{count, grouped, percent, time};
 
 /// Up to this share of its run time, I/O costs a program little: a finding costs as much.
 pub const SMALL_SHARE: f64 = super::COST_SHARE_OF_RUN;
@@ -15,7 +16,14 @@ const NAMED_SHARE: f64 = 0.05;
 /// What I/O costs the program, whether the findings explain it, and what could not be recorded.
 /// Says that nothing costs much only where I/O takes little of the run time.
 pub fn conclusion(analysis: &Analysis, findings: &[Finding]) -> String {
-    recorded(analysis, findings) + &not_recorded(&analysis.missing)
+    [
+        recorded(analysis, findings),
+        waited_elsewhere(analysis),
+        cut_short(analysis),
+        lost(analysis),
+        not_recorded(&analysis.missing),
+    ]
+    .concat()
 }
 
 /// The conclusion from the calls that were recorded.
@@ -40,7 +48,7 @@ fn recorded(analysis: &Analysis, findings: &[Finding]) -> String {
             told + &unexplained(analysis, findings)
         }
         None if share <= SMALL_SHARE => {
-            if analysis.missing.programs.is_empty() {
+            if is_whole(analysis) {
                 "Nothing costs this program much.".to_string()
             } else {
                 "Nothing of it costs much.".to_string()
@@ -66,6 +74,75 @@ fn without_finding(analysis: &Analysis) -> String {
             most_of_it(analysis)
         ),
     }
+}
+
+/// Returns whether all is known of what the program's I/O costs.
+fn is_whole(analysis: &Analysis) -> bool {
+    analysis.missing.programs.is_empty()
+        && processes_cut_short(analysis).next().is_none()
+        && analysis.lost_events == 0
+        && analysis.warnings.is_empty()
+        && nonblocking_calls(analysis) == 0
+}
+
+/// " 40 nonblocking MPI-IO calls took no longer than until they returned; waits for what they began are in no figure."
+fn waited_elsewhere(analysis: &Analysis) -> String {
+    match nonblocking_calls(analysis) {
+        0 => String::new(),
+        all => format!(
+            " {} of MPI-IO began transfers and did not wait: where the program waits for them \
+             (MPI_Wait) is in no figure.",
+            count(all, "call")
+        ),
+    }
+}
+
+fn nonblocking_calls(analysis: &Analysis) -> u64 {
+    let begin = analysis.totals.iter().filter(|it| it.op.is_nonblocking());
+    begin.map(|it| it.totals.calls).sum()
+}
+
+/// " 7,987,553 of 8,000,000 calls are missing (99.8 %): all of this is about the rest."
+fn lost(analysis: &Analysis) -> String {
+    let lost = analysis.lost_events;
+    let all = analysis.events.saturating_add(lost);
+    match lost {
+        0 if analysis.warnings.is_empty() => String::new(),
+        0 => " Not all of the recording could be read: see the warnings.".to_string(),
+        _ => format!(
+            " {} of {} are missing ({}): all of this is about the rest.",
+            grouped(lost),
+            count(all, "call"),
+            percent(lost as f64 / all as f64)
+        ),
+    }
+}
+
+/// " 1 process was killed: what it did after its last recorded call is not known; it may have waited in another one."
+fn cut_short(analysis: &Analysis) -> String {
+    let all = processes_cut_short(analysis).count();
+    if all == 0 {
+        return String::new();
+    }
+    let is_killed = processes_cut_short(analysis).all(|it| it == ProcessState::Killed);
+    let ended = match (is_killed, all) {
+        (true, 1) => "was killed",
+        (true, _) => "were killed",
+        (false, 1) => "runs or was killed",
+        (false, _) => "run or were killed",
+    };
+    let (it, its) = if all == 1 { ("it", "its") } else { ("they", "their") };
+    format!(
+        " {} {ended}: what {it} did after {its} last recorded call is not known; {it} may have \
+         waited in another one.",
+        count(all as u64, "process")
+    )
+}
+
+/// The states of processes that were killed, or may have been. Of those that run still, a note says so.
+fn processes_cut_short(analysis: &Analysis) -> impl Iterator<Item = ProcessState> {
+    let states = analysis.processes.iter().map(|it| it.state);
+    states.filter(|it| matches!(it, ProcessState::Killed | ProcessState::Unfinished))
 }
 
 /// " 3 of 8 processes could not be recorded: /opt/tool (statically linked)."
