@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use plimsoll_guarded::{Directory, Draft, Readers, is_own_stream, open_own_stream, random_hex};
-use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat, openat};
 use rustix::io::Errno;
 
 use crate::harmless::Harmless;
@@ -64,6 +64,9 @@ impl NewFile {
         let failed = || format!("cannot create {}", path.display());
         if is_own_stream(path) {
             let file = open_own_stream(path, File::options().append(true)).with_context(failed)?;
+            if is_stdout(&file) {
+                output::leave_stdout_to_a_file();
+            }
             return Ok(NewFile {
                 path: path.into(),
                 destination: Destination::channel(file),
@@ -153,6 +156,12 @@ impl NewFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Returns whether a stream that the user named is the one that results go to.
+fn is_stdout(file: &File) -> bool {
+    let key = |it: Result<Stat, Errno>| it.ok().map(|it| (it.st_dev, it.st_ino));
+    key(fstat(file)).is_some_and(|it| key(fstat(io::stdout())) == Some(it))
 }
 
 /// Opens a pipe or a device of this user's or of root's. What is written to one of somebody else is theirs.

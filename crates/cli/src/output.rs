@@ -1,6 +1,7 @@
 //! What the program prints: data on stdout, messages on stderr.
 
 use std::io::{BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use plimsoll_report::{Emphasis, Envelope, Layout, Record, StyledText, visible, visible_lines};
@@ -113,15 +114,35 @@ pub fn data(text: &str) -> Result<()> {
     print(&visible_lines(text))
 }
 
+/// The user has named stdout as the file to write, so that results would be in the midst of it.
+static STDOUT_IS_A_FILE: AtomicBool = AtomicBool::new(false);
+
+/// Has results go to stderr from now on: stdout has what the user asked for as a file.
+pub fn leave_stdout_to_a_file() {
+    STDOUT_IS_A_FILE.store(true, Ordering::Relaxed);
+}
+
 fn print_json(document: &Envelope<'_>) -> Result<()> {
-    let mut stdout = BufWriter::new(Harmless::always_json(std::io::stdout().lock()));
-    serde_json::to_writer_pretty(&mut stdout, document).map_err(std::io::Error::from)?;
-    stdout.write_all(b"\n")?;
-    stdout.flush()?;
+    match STDOUT_IS_A_FILE.load(Ordering::Relaxed) {
+        true => write_json(Harmless::always_json(std::io::stderr().lock()), document),
+        false => write_json(Harmless::always_json(std::io::stdout().lock()), document),
+    }
+}
+
+fn write_json(to: impl Write, document: &Envelope<'_>) -> Result<()> {
+    let mut to = BufWriter::new(to);
+    serde_json::to_writer_pretty(&mut to, document).map_err(std::io::Error::from)?;
+    to.write_all(b"\n")?;
+    to.flush()?;
     Ok(())
 }
 
 fn print(text: &str) -> Result<()> {
+    if STDOUT_IS_A_FILE.load(Ordering::Relaxed) {
+        // As with messages: a closed stderr must not stop the work.
+        let _ = anstream::stderr().write_all(text.as_bytes());
+        return Ok(());
+    }
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;

@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow, bail};
 use plimsoll_guarded::{Directory, acting_user};
 use plimsoll_machine::PreflightError;
 
-pub use bed::{BedArguments, DefaultBed};
+pub use bed::{BedArguments, DefaultBed, naming};
 pub use named_directory::{NamedDirectory, split};
 
 /// `--targets` and the test bed that they are on.

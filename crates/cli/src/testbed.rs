@@ -18,7 +18,7 @@ use plimsoll_testbed::{
 use crate::failure::with_advice;
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::targets::DefaultBed;
+use crate::targets::{DefaultBed, naming};
 use crate::value;
 
 pub use listing::NUMBERS;
@@ -158,14 +158,22 @@ struct Down {
 
 pub fn run(arguments: Arguments, output: Output) -> Result<ExitCode> {
     let testbed = arguments.bed.open().map_err(with_hint)?.when_waiting(say_waiting);
-    match arguments.action {
+    let done = match arguments.action {
         Action::Up(up) => make(&testbed, &up, output),
         Action::List(List) => list(&testbed, output),
         Action::Slow(slow) => limit(&testbed, &slow, output),
         Action::Normal(normal) => unlimit(&testbed, &normal, output),
         Action::Run(run) => run_command(&testbed, &run),
         Action::Down(down) => remove(&testbed, &down, output),
-    }
+    };
+    done.map_err(|error| about(error, &testbed.directory()))
+}
+
+/// Returns an error whose hint is about this test bed.
+fn about(error: anyhow::Error, directory: &std::path::Path) -> anyhow::Error {
+    let text = format!("{error:#}");
+    let named = naming(&text, directory);
+    if named == text { error } else { anyhow!(named) }
 }
 
 fn say_waiting(waiting: Waiting) {

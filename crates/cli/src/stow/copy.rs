@@ -107,6 +107,13 @@ fn to_file(
     force: bool,
     interruption: &Interruption,
 ) -> Result<Option<u64>> {
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_file = Container::is_at(above).unwrap_or(false);
+    ensure!(
+        !is_file,
+        "{} is a container, which is a file; hint: give another name",
+        above.display()
+    );
     let mut file = NewFile::create(path, force, reader.readers())?;
     let progress = Progress::new("copying", reader.size());
     let copied = each_part(reader, |part| {

@@ -67,14 +67,58 @@ fn usable_targets(bed: &Testbed) -> Result<Vec<TargetInfo>> {
     let listing = bed.list_own().map_err(crate::testbed::with_hint)?;
     let directory = bed.directory();
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    let base = match directory.parent() {
-        Some(base) if base != Testbed::default_base() => format!(" --base {}", base.display()),
-        _ => String::new(),
-    };
-    ensure!(
-        listing.exists,
-        "there is no test bed {name}; \
-         hint: plimsoll testbed up --testbed {name}{base} --targets 4 --size 256MiB"
-    );
+    let hint = naming("plimsoll testbed up --targets 4 --size 256MiB", &directory);
+    ensure!(listing.exists, "there is no test bed {name}; hint: {hint}");
     Ok(listing.usable().collect())
+}
+
+/// Returns a text in which commands about the default test bed are about the one in this directory.
+pub fn naming(text: &str, directory: &Path) -> String {
+    const COMMAND: &str = "plimsoll testbed ";
+    let options = options_of(directory);
+    let mut parts = text.split(COMMAND);
+    let mut named = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let verb = part.find(|it: char| !it.is_ascii_lowercase()).unwrap_or(part.len());
+        let (verb, rest) = part.split_at(verb);
+        named.extend([COMMAND, verb, &options, rest]);
+    }
+    named
+}
+
+/// Returns the options that name the test bed in a directory; nothing for the default one.
+fn options_of(directory: &Path) -> String {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let name = if name == DEFAULT_NAME { String::new() } else { format!(" --testbed {name}") };
+    match directory.parent() {
+        Some(base) if base != Testbed::default_base() => {
+            format!("{name} --base {}", base.display())
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_is_about_the_bed_that_was_asked_for() {
+        let base = Testbed::default_base();
+        let told = |directory: &Path| {
+            naming("end it, or plimsoll testbed down, then plimsoll testbed up --size 1", directory)
+        };
+        assert_eq!(
+            told(&base.join("default")),
+            "end it, or plimsoll testbed down, then plimsoll testbed up --size 1"
+        );
+        assert_eq!(
+            told(&base.join("other")),
+            "end it, or plimsoll testbed down --testbed other, then plimsoll testbed up --testbed other --size 1"
+        );
+        assert!(
+            told(Path::new("/scratch/beds/default"))
+                .starts_with("end it, or plimsoll testbed down --base /scratch/beds, then")
+        );
+    }
 }

@@ -11,6 +11,7 @@ use plimsoll_testbed::{
 };
 
 use crate::output::Output;
+use crate::targets::naming;
 
 numbers! {
     SIZE = "size", "size", Bytes, "Size of a target's device.", "test bed";
@@ -51,11 +52,14 @@ fn own_state_text(listing: &Listing) -> String {
         return format!("none: {reason}");
     }
     if !listing.exists {
-        return "none; make one with: plimsoll testbed up".into();
+        return naming("none; make one with: plimsoll testbed up", &listing.directory);
     }
     match &listing.state_file {
         FileCondition::Complete => "complete".into(),
-        other => format!("{}; remove it with: plimsoll testbed down", condition_text(other)),
+        other => {
+            let hint = naming("remove it with: plimsoll testbed down", &listing.directory);
+            format!("{}; {hint}", condition_text(other))
+        }
     }
 }
 
