@@ -78,7 +78,9 @@ pub fn parse(text: &str) -> Option<u64> {
     let ([year, month, day], [hour, minute, second]) = (&date[..], &clock[..]) else {
         return None;
     };
-    let is_date = (1970..2200).contains(year) && (1..=12).contains(month) && (1..=31).contains(day);
+    let is_date = (1970..2200).contains(year)
+        && (1..=12).contains(month)
+        && (1..=days_of_month(*year, *month)).contains(day);
     let is_time = (0.0..24.0).contains(hour) && (0.0..60.0).contains(minute);
     if !is_date || !is_time || !(0.0..61.0).contains(second) {
         return None;
@@ -86,6 +88,11 @@ pub fn parse(text: &str) -> Option<u64> {
     let seconds = days(*year, *month, *day) as f64 * 86_400.0 + hour * 3600.0 + minute * 60.0;
     let seconds = seconds + second - f64::from(offset);
     (seconds >= 0.0).then_some((seconds * 1e9) as u64)
+}
+
+fn days_of_month(year: i64, month: i64) -> i64 {
+    let (next_year, next) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    days(next_year, next, 1) - days(year, month, 1)
 }
 
 /// Returns the days since 1970-01-01 (`days_from_civil` of the same source).
@@ -150,6 +157,7 @@ mod tests {
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),
             (1_769_902_200, "2026-01-31T23:30:00Z"),
+            (1_767_225_599, "2025-12-31T23:59:59Z"),
             (4_107_542_399, "2100-02-28T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
@@ -159,7 +167,19 @@ mod tests {
             assert_eq!(parse(&seconds.to_string()), Some(nanos));
         }
         assert_eq!(parse("2026-02-01 01:30:00+02:00"), parse("2026-01-31T23:30:00"));
-        for bad in ["", "yesterday", "2026-13-01T00:00:00", "2026-01-01", "-5", "nan", "T"] {
+        for bad in [
+            "",
+            "yesterday",
+            "2026-13-01T00:00:00",
+            "2026-02-29T00:00:00",
+            "2100-02-29T00:00:00",
+            "2026-04-31T00:00:00",
+            "2026-12-32T00:00:00",
+            "2026-01-01",
+            "-5",
+            "nan",
+            "T",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
         for bad in [
