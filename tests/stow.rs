@@ -259,6 +259,31 @@ fn flattening_goes_on_where_it_was_interrupted() {
 }
 
 #[test]
+fn a_copy_to_stdout_is_the_file_and_nothing_else() {
+    let place = Place::new(1);
+    fs::write(place.path().join("text"), "content").unwrap();
+    assert_eq!(place.run("cp text big --targets ost0").status, Some(0));
+    for options in ["", " --json"] {
+        let copied = place.run(&format!("cp big /dev/stdout{options}"));
+        assert_eq!((copied.status, copied.stdout.as_str()), (Some(0), "content"));
+        assert!(copied.stderr.contains("copied"), "{}", copied.stderr);
+    }
+}
+
+/// What is in a container is part of it, or keeps it from being removed.
+#[test]
+fn nothing_is_copied_into_a_container() {
+    let place = Place::new(1);
+    fs::write(place.path().join("text"), "content").unwrap();
+    assert_eq!(place.run("cp text big --targets ost0").status, Some(0));
+    for command in ["cp text big/in --targets ost0", "cp big big/in"] {
+        let refused = place.run(command);
+        assert_eq!(refused.status, Some(2), "{command}: {}", refused.stdout);
+    }
+    assert_eq!(place.run("rm big").status, Some(0));
+}
+
+#[test]
 fn a_copy_that_is_interrupted_leaves_nothing() {
     let place = Place::new(2);
     let mut copy = binary()

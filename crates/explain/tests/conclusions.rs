@@ -5,7 +5,7 @@ mod common;
 use common::{Bed, KIB, MIB, MS, S, US};
 use plimsoll_explain::{Finding, conclusion, findings};
 use plimsoll_trace::definition::DefinitionKind;
-use plimsoll_trace::{Op, Program};
+use plimsoll_trace::{Layer, Op, Program};
 
 fn find<'a>(found: &'a [Finding], id: &str) -> Option<&'a Finding> {
     found.iter().find(|finding| finding.id == id)
@@ -240,6 +240,36 @@ fn nothing_costs_much_only_when_io_takes_little() {
     let empty = Bed::new();
     empty.rank(0, 1).finish_at(S);
     assert_eq!(concluded(&empty), "No I/O call on a file of the program itself was recorded.");
+}
+
+/// MPI moves the data of some of these calls within them, and of others later, within MPI_Wait or in a thread of its own.
+#[test]
+fn what_a_nonblocking_call_has_begun_counts_once() {
+    let bed = Bed::new();
+    let mut rank = bed.rank(0, 1);
+    for block in 0..10 {
+        let at = block * 2 * MIB;
+        rank.around(Op::MpiIwriteAt, 1, at, MIB, |rank| {
+            rank.data(Op::Pwrite, 1, at, MIB, MS);
+        });
+        rank.around(Op::MpiIwriteAt, 1, at + MIB, MIB, |_| {});
+        rank.data(Op::Pwrite, 1, at + MIB, MIB, 3 * MS);
+        // Its own calls on other files are its own.
+        rank.data(Op::Pwrite, 2, at, MIB / 2, MS).data(Op::Pread, 1, at, MIB, MS);
+    }
+    rank.finish_at(10 * S);
+    let analysis = bed.analyze();
+    let write = analysis.headlines[1];
+    assert_eq!((write.layer, write.bytes, write.all_bytes), (Some(Layer::Mpi), 20 * MIB, 25 * MIB));
+    assert_eq!(analysis.headlines[0].bytes, 10 * MIB);
+    // While it waits for the data as well, ten times 1 ms and 3 ms.
+    assert!((write.data_busy.unwrap().seconds - 0.04).abs() < 0.001, "{write:?}");
+    let concluded = concluded(&bed);
+    assert!(
+        concluded.contains("20 calls of MPI-IO began transfers and did not wait"),
+        "{concluded}"
+    );
+    assert!(!concluded.contains("Nothing costs this program much"), "{concluded}");
 }
 
 #[test]

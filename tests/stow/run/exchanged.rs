@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use super::Stowed;
 use crate::support::attacker::{ATTACKER, Attacker};
 use crate::support::command::Outcome;
-use crate::support::recording::python;
+use crate::support::recording::{has, python};
 
 /// What changes a file by its name.
 const CHANGES: &str = "
@@ -165,4 +165,41 @@ print(open('data').read() == here)";
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("True\n", ""));
         drop(exchange);
     }
+}
+
+/// What is replaced comes to where the other file was for a moment; those who could not come to it before must not see it there.
+#[test]
+fn what_is_replaced_in_a_closed_directory_is_not_shown_in_an_open_one() {
+    if !has(&["strace"]) {
+        return;
+    }
+    let stowed = Stowed::new();
+    for (directory, mode) in [("priv", 0o700), ("priv/pub", 0o755), ("pubdir", 0o755)] {
+        fs::create_dir(stowed.at(directory)).unwrap();
+        fs::set_permissions(stowed.at(directory), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let secret = stowed.at("priv/pub/secret");
+    fs::write(&secret, "secret").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o644)).unwrap();
+    let number = fs::metadata(&secret).unwrap().ino();
+    stowed.shell("echo new > pubdir/new");
+    let mut renaming = stowed
+        .command(&["--except", "*secret*"])
+        .args(["strace", "-f", "-qq", "-o", "/dev/null"])
+        .args(["--inject=renameat2:delay_exit=300000", python(), "-c"])
+        .arg("import os; os.rename('pubdir/new', 'priv/pub/secret')")
+        .spawn()
+        .unwrap();
+    let mut was_there = false;
+    while renaming.try_wait().unwrap().is_none() {
+        for entry in fs::read_dir(stowed.at("pubdir")).unwrap().flatten() {
+            let Ok(facts) = entry.metadata() else { continue };
+            if facts.ino() == number {
+                was_there = true;
+                assert_eq!(facts.mode() & 0o077, 0);
+            }
+        }
+    }
+    assert!(renaming.wait().unwrap().success() && was_there);
+    assert_eq!(stowed.shell("cat priv/pub/secret; ls pubdir"), "new\n");
 }

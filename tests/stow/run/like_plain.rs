@@ -181,6 +181,53 @@ g.close(); tell('closed')";
     assert_same(&[python(), "-c", script]);
 }
 
+/// GNU tar, libacl and others name files like this where a call knows no directory by its descriptor.
+#[test]
+fn names_behind_a_link_of_the_process_are_those_of_its_directory() {
+    let script = "
+import os
+os.mkdir('d'); here = os.open('d', os.O_RDONLY); os.chdir('d')
+begins = ['/proc/self/fd/%d' % here, '/dev/fd/%d' % here, '/proc/self/cwd', '/proc/%d/fd/%d' % (os.getpid(), here),
+          '/proc/thread-self/fd/%d' % here, '/proc/self/root' + os.getcwd()]
+for number, begin in enumerate(begins):
+    path = '%s/f%d' % (begin, number)
+    with open(path, 'w') as file: file.write('content')
+    print(number, os.stat(path).st_size, open(path).read(), os.listdir(begin))
+    os.chmod(path, 0o640); os.truncate(path, 3); os.setxattr(path, 'user.a', b'1')
+    print(oct(os.stat(path).st_mode), os.getxattr(path, 'user.a'), open('f%d' % number).read(), os.listxattr('f%d' % number))
+    os.rename(path, path + 'b'); os.rename(path + 'b', 'c'); os.rename('c', begin + '/../e')
+    print(os.listdir('..'), os.listdir('.'), os.path.isfile(begin + '/../e'), os.access(begin + '/../e', os.X_OK))
+    for name in [path, begin + '/../e/x', begin + '/none/x']:
+        try: print(os.stat(name))
+        except OSError as error: print(os.strerror(error.errno))
+    os.unlink(begin + '/../e')
+print(os.listdir('.'), os.listdir('..'))";
+    assert_same(&[python(), "-c", script]);
+}
+
+/// What was listed need not be there any more when it is told.
+#[test]
+fn no_file_is_listed_as_a_directory() {
+    let script = "
+import os
+for name in 'abcde': open(name, 'w').write(name)
+os.mkdir('sub')
+entries = os.scandir('.'); first = next(entries).name
+for name in 'abcde':
+    if name != first: os.unlink(name)
+print(any(entry.is_dir() for entry in entries if entry.name != 'sub'), os.path.isdir('sub'))
+open('f', 'w').write('first')
+if os.fork() == 0:
+    for turn in range(300):
+        open('new', 'w').write('next'); os.rename('new', 'f')
+    os._exit(0)
+wrong = 0
+while os.waitpid(-1, os.WNOHANG) == (0, 0):
+    wrong += sum(entry.is_dir() for entry in os.scandir('.') if entry.name != 'sub')
+print(wrong)";
+    assert_same(&[python(), "-c", script]);
+}
+
 #[test]
 fn directories_that_the_c_library_reads_by_itself_list_files() {
     let made =
