@@ -37,6 +37,11 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
     assert_eq!(report["result"]["lost_events"], lost, "the report says what is missing");
     let notes = report["result"]["notes"].to_string();
     assert!(notes.contains("no space left on device (ENOSPC)"), "and why: {notes}");
+    let concluded = report["result"]["conclusion"].as_str().unwrap();
+    assert!(
+        concluded.contains("are missing") && !concluded.contains("Nothing costs"),
+        "{concluded}"
+    );
 }
 
 #[test]
