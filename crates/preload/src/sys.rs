@@ -164,6 +164,13 @@ pub fn read_at(address: usize) -> Result<(), Errno> {
     if result < 0 { Err(Errno::from_raw_os_error(-result as c_int)) } else { Ok(()) }
 }
 
+/// Returns whether a program can have memory there: not in the first page, and not where the kernel is, as behind -1.
+#[inline]
+pub fn may_be_memory<T>(place: *const T) -> bool {
+    const FIRST_PAGE: usize = 4096;
+    (FIRST_PAGE..=isize::MAX as usize).contains(&place.addr())
+}
+
 /// Returns whether there is memory that can be read: before it is read here, where that would be the program's end.
 pub fn is_memory_at<T>(place: *const T) -> bool {
     // Eight bytes of one page.

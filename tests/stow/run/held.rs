@@ -190,8 +190,12 @@ for address in [None, 8, closed, -4096]:
     print(told(libc.pread, address))
 for address in [None, -4096]:
     print(told(libc.pwrite, address))
+for call in [libc.open, libc.unlink, libc.mkdir, libc.access]:
+    for address in [8, -1]:
+        assert call(ctypes.c_void_p(address), 0) == -1
+        print(errno.errorcode[ctypes.get_errno()])
 print(os.lseek(fd, 100, 0), libc.read(fd, ctypes.c_void_p(closed), ctypes.c_size_t(10)), os.lseek(fd, 0, 1))";
-    assert_eq!(stowed.python(script), format!("{}100 -1 100\n", "EFAULT\n".repeat(6)));
+    assert_eq!(stowed.python(script), format!("{}100 -1 100\n", "EFAULT\n".repeat(14)));
 }
 
 /// It cannot look at logs by their paths any more, and does not wait for what it cannot see.

@@ -6,6 +6,8 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{dirent64, gid_t, iovec, mode_t, off_t, timespec, uid_t};
 use plimsoll_trace::Op;
 
+use crate::sys;
+
 /// A call on a descriptor.
 #[derive(Clone, Copy)]
 pub enum Request {
@@ -267,10 +269,10 @@ impl Name {
         Name { directory, path }
     }
 
-    /// Returns the name; `None` where the program gave no address.
+    /// Returns the name; `None` where the program gave no address, or one at which no program has memory: the kernel says what is wrong with that.
     pub fn path(&self) -> Option<&CStr> {
-        // SAFETY: the program says so, as it would to the C library, which reads it next.
-        (!self.path.is_null()).then(|| unsafe { CStr::from_ptr(self.path) })
+        // SAFETY: the program says so, as it would to the kernel, which reads it next.
+        sys::may_be_memory(self.path).then(|| unsafe { CStr::from_ptr(self.path) })
     }
 }
 
