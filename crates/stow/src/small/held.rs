@@ -77,7 +77,11 @@ impl Held {
     pub(crate) fn open(container: &Container) -> Result<Option<Self>, StowError> {
         let attempted = |it: io::Result<Option<Self>>| it.attempt("write to", container.path());
         let Some(mut held) = attempted(Self::opened(container))? else { return Ok(None) };
-        held.take_part(container.directory()).attempt("write to", container.path())?;
+        let attempt = |it: Result<(), Errno>| it.attempt("write to", container.path());
+        attempt(held.take_part(container.directory()))?;
+        // Whoever kept writers out may have removed it, as `flatten` does: nobody would see what is written now.
+        let links = held.facts().attempt("look at", container.path())?.st_nlink;
+        attempt(if links > 0 { Ok(()) } else { Err(Errno::STALE) })?;
         Ok(Some(held))
     }
 
