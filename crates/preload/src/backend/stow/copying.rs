@@ -26,6 +26,19 @@ fn facts_of(fd: c_int) -> Result<Stat, c_int> {
     fstat(sys::borrow(fd).ok_or(libc::EBADF)?).map_err(number)
 }
 
+/// Returns the size of a file, which is a container's or not.
+fn size_of(fd: c_int, facts: &Stat) -> u64 {
+    let of_container = serving(|serving| {
+        let (entry, _) = registry::of(serving, fd).ok()??;
+        let size = entry.hold(serving).size();
+        Some(size.map(|it| it as usize))
+    });
+    match of_container {
+        Some(size) => size.map_or(u64::MAX, |it| it as u64),
+        None => facts.st_size as u64,
+    }
+}
+
 /// What the kernel refuses.
 fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
     let is_there = |end: End| end.offset.is_null() || sys::is_memory_at(end.offset);
@@ -46,7 +59,9 @@ fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
             }
             let is_same = (source.st_dev, source.st_ino) == (sink.st_dev, sink.st_ino);
             let (one, other) = (position(from)?, position(to)?);
-            let end = |at: u64| at.saturating_add(length as u64);
+            // As much as there is.
+            let length = size_of(from.fd, &source).saturating_sub(one).min(length as u64);
+            let end = |at: u64| at.saturating_add(length);
             if is_same && one < end(other) && other < end(one) {
                 return Err(libc::EINVAL);
             }

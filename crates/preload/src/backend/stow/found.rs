@@ -75,14 +75,18 @@ impl Found {
         };
         // What is mounted there has another number, and may be another user's, who is not asked.
         let is_mounted = mount_of(&directory) != mount_of(at.directory);
+        let is_listed =
+            |it: &OwnedFd| is_mounted || fstat(it).is_ok_and(|facts| facts.st_ino == number);
         match Self::in_directory(directory) {
             Ok(found) => Listed::Container(found),
+            // While it was looked at, another one may have taken its place, and it is being removed.
             Err(directory)
-                if !is_mounted && fstat(&directory).is_ok_and(|it| it.st_ino != number) =>
+                if is_listed(&directory)
+                    && hold_directory(at, OFlags::NOFOLLOW).is_ok_and(|it| is_listed(&it)) =>
             {
-                Listed::Changed
+                Listed::Other
             }
-            Err(_) => Listed::Other,
+            Err(_) => Listed::Changed,
         }
     }
 
