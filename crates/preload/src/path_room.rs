@@ -4,6 +4,7 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::hooks::inlined;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::{self, Thread};
 
@@ -68,6 +69,7 @@ extern "C" fn after_fork() {
             room.holder.store(ptr::null_mut(), Ordering::Relaxed);
         }
     }
+    inlined::begin_anew();
 }
 
 /// Gives an empty text to what needs room for a path. If all rooms are in use, it is on the stack.

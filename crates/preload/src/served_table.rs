@@ -29,7 +29,9 @@ crate::intercept! {
         open_by_handle_at [] (mount: c_int, handle: *mut c_void, flags: c_int) -> c_int
             => |real| received::descriptor(|| real(mount, handle, flags));
         pclose [] (stream: *mut FILE) -> c_int
-            => |real| received::end_process(stream, || real(stream));
+            => |real| received::end_stream(stream, || real(stream));
+        endmntent [] (stream: *mut FILE) -> c_int
+            => |real| received::end_stream(stream, || real(stream));
         ungetc [] (byte: c_int, stream: *mut FILE) -> c_int
             => |real| inlined::around_giving_back(stream, || real(byte, stream));
         setvbuf [] (stream: *mut FILE, buffer: *mut c_char, kind: c_int, length: size_t) -> c_int

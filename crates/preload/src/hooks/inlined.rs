@@ -218,11 +218,19 @@ pub fn around_all<R>(real: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Before the C library closes all streams.
+/// Before the C library closes all streams, whichever thread has called with them.
 pub fn settle_all() {
     if hot::is_on() {
-        for_all(|looked| settle(looked.stream));
+        for_each_noted(|looked| settle(looked.stream));
     }
+}
+
+/// In a child: what was read before the fork is its parent's to record. What waits to be written, both write.
+pub fn begin_anew() {
+    for_each_noted(|looked| {
+        let [_, now] = looked.place(false);
+        looked.noted.read.store(now, Ordering::Relaxed);
+    });
 }
 
 /// Around `ungetc`, which may have the stream read from another buffer for a moment. What was read before is still told by its place otherwise.
@@ -240,13 +248,23 @@ pub fn around_giving_back(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_
     result
 }
 
-/// Does something to each stream that is noted, and that no other thread calls with. `fclose` and its like have taken those out that are closed.
+/// Does something to each stream that is noted, and that no other thread calls with.
 fn for_all(work: impl Fn(&Looked)) {
+    for_each_noted(|looked| {
+        if looked.is_alone() {
+            work(looked);
+        }
+    });
+}
+
+/// Does something to each stream that is noted. `fclose` and its like have taken those out that are closed.
+fn for_each_noted(work: impl Fn(&Looked)) {
     for (number, noted) in STREAMS.iter().enumerate().take(MOST.load(Ordering::Relaxed)) {
         let looked = Looked { noted, number, stream: noted.stream.load(Ordering::Relaxed) };
         if !looked.stream.is_null()
-            && looked.is_alone()
-            // SAFETY: an open stream.
+            // The C library may have closed it by itself, and given its memory back.
+            && sys::is_memory_at(looked.stream)
+            // SAFETY: memory that was a stream's.
             && unsafe { own_stream::known_descriptor(looked.stream) } == c_int::try_from(number).ok()
         {
             work(&looked);

@@ -65,11 +65,11 @@ unsafe fn forget_received(message: *const msghdr) {
     }
 }
 
-/// Stands in for `pclose`.
+/// Stands in for `pclose` and `endmntent`, which close a stream.
 ///
 /// # Safety
-/// A stream that `popen` gave.
-pub unsafe fn end_process(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
+/// A stream that `popen` or `setmntent` gave.
+pub unsafe fn end_stream(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
     let before = sys::errno();
     // SAFETY: as the caller says.
     let fd = if backend::is_active() { unsafe { libc::fileno(stream) } } else { -1 };
