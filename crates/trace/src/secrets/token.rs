@@ -100,6 +100,9 @@ fn end_of_token(argument: &[u8], start: usize, looks: &Looks) -> Option<usize> {
     let length = rest.iter().position(|it| !is_of_token(*it)).unwrap_or(rest.len());
     looks.take(length);
     let body = rest.get(begin.len()..length).filter(|_| length >= BYTES_MIN)?;
+    if !is_mixed(body) || is_name_of_file(body) {
+        return None;
+    }
     let is_whole = rest.get(length).is_none_or(|it| is_edge(*it));
     let is_it = match (bytes_before(argument, start), is_whole) {
         ([], true) => true,
@@ -133,6 +136,15 @@ fn is_escape(before: &[u8]) -> bool {
         [b'%', digits @ ..] => digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit),
         _ => false,
     }
+}
+
+/// Returns true for what ends as names of files do: `models_2024.bin`.
+fn is_name_of_file(body: &[u8]) -> bool {
+    const EXTENSION_BYTES: core::ops::RangeInclusive<usize> = 1..=4;
+    let is_short = |it: &[u8]| EXTENSION_BYTES.contains(&it.len());
+    let is_plain = |it: &[u8]| it.iter().all(u8::is_ascii_alphanumeric);
+    let end = body.iter().rposition(|byte| *byte == b'.').and_then(|at| body.get(at + 1..));
+    end.is_some_and(|it| is_short(it) && is_plain(it))
 }
 
 /// Returns true for what is more than words of small letters.

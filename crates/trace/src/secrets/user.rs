@@ -23,16 +23,19 @@ pub(super) fn has_user(word: &[u8], is_of_curl: bool) -> bool {
     OPTIONS.iter().any(is_set) || is_of_curl && value_in(word).is_some_and(|it| !it.is_empty())
 }
 
-/// Returns where the password begins in the value of such an option; `None` if there is none.
+/// Returns where the password begins in the value of such an option; `None` if there is none: it is an address, or says how a time is to be told.
 pub(super) fn password_in(value: &[u8]) -> Option<usize> {
-    value.iter().position(|byte| matches!(byte, b':' | b'%')).map(|it| it + 1)
+    let at = value.iter().position(|byte| matches!(byte, b':' | b'%'))?;
+    let (before, behind) = value.split_at_checked(at + 1)?;
+    let is_other = behind.starts_with(b"//") || before.ends_with(b"+%");
+    (!is_other).then_some(at + 1)
 }
 
-/// Returns what follows `-u` or `-U`, perhaps behind other letters.
+/// Returns what follows `-u`, `-U` or `-E`, perhaps behind other letters.
 fn value_in(word: &[u8]) -> Option<&[u8]> {
     let letters = word.strip_prefix(b"-")?;
     let at = letters.iter().position(|it| !FLAGS_OF_CURL.contains(it))?;
-    letters.get(at).filter(|it| matches!(it, b'u' | b'U'))?;
+    letters.get(at).filter(|it| matches!(it, b'u' | b'U' | b'E'))?;
     letters.get(at + 1..)
 }
 
