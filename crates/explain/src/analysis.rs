@@ -293,6 +293,8 @@ pub struct ProcessAnalysis {
     pub circumstances: Circumstances,
     /// How recording it ended.
     pub state: ProcessState,
+    /// Not all of what it recorded can be read.
+    pub is_damaged: bool,
     /// From when it began to the last moment at which it is known to have run.
     pub wall_seconds: f64,
     /// The part of it in which at least one of its threads was inside an I/O call.

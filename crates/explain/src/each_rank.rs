@@ -1,6 +1,6 @@
 //! One collective call on each rank (Wright, figures 4.9 and 4.10).
 
-use plimsoll_trace::Event;
+use plimsoll_trace::{Event, Layer};
 
 use crate::clock::{Clock, align};
 use crate::nesting::{MpiCall, MpiTime, NestedCall, Nesting};
@@ -68,7 +68,8 @@ impl Visitor for Search<'_> {
     }
 
     fn event(&mut self, event: &Event) {
-        if self.is_done() {
+        // What containers do to their logs is no call of the program's, and in none.
+        if self.is_done() || event.op.layer() == Layer::Logs {
             return;
         }
         let (start_ns, end_ns) = (self.clock.at(event.start).0, self.clock.at(event.end).0);

@@ -12,6 +12,7 @@ use crate::file_table::FileId;
 use crate::file_totals::{ByLayer, FileTotals};
 use crate::forced::Openings;
 use crate::histogram::Volume;
+use crate::requests::Requests;
 use crate::runtime::Rule;
 use crate::sums::Sums;
 use crate::totals::{Direction, OpTable};
@@ -33,8 +34,7 @@ pub(crate) struct FileStream {
     pub logs: OpTable,
     /// While the file is not the program's but the runtime's.
     runtime: Option<&'static Rule>,
-    /// The process has begun reads, or writes, by calls of MPI-IO that do not wait.
-    has_requests: [bool; 2],
+    pub requests: [Requests; 2],
 }
 
 #[derive(Default)]
@@ -79,17 +79,14 @@ impl FileStream {
             openings: Openings::default(),
             logs: OpTable::default(),
             runtime,
-            has_requests: [false; 2],
+            requests: Default::default(),
         }
     }
 
-    /// Returns whether a data call moves what calls of MPI-IO have begun that do not wait, and notes those calls. A program that reads or writes a file by such
-    /// calls is taken to do so by no others: MPI's own calls come at any moment, within MPI_Wait or in another thread.
+    /// Returns whether a data call moves what calls of MPI-IO have begun that do not wait, and notes those calls.
     #[inline]
     pub fn is_for_request(&mut self, event: &Event, direction: Direction) -> bool {
-        let has_requests = &mut self.has_requests[direction as usize];
-        *has_requests |= event.op.is_nonblocking();
-        *has_requests && event.depth == 0 && event.op.layer() == Layer::Posix
+        self.requests[direction as usize].take(event)
     }
 
     /// True when a call leaves the file the runtime's. A file that becomes the program's stays

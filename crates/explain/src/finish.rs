@@ -194,6 +194,7 @@ impl Finish<'_> {
                 busy_seconds: seconds(totals.busy_nanos),
                 takes_part: false,
                 lost_events: process.lost_events(),
+                is_damaged: damage(process, totals.undecodable_bytes).is_some(),
                 events: totals.events,
                 ops: std::mem::take(&mut totals.ops),
                 own: totals.own,

@@ -51,6 +51,7 @@ mod process_pass;
 mod process_totals;
 mod reader;
 mod recording;
+mod requests;
 mod room;
 mod runtime;
 mod runtime_summary;

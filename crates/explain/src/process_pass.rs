@@ -187,6 +187,10 @@ impl<'a> ProcessPass<'a> {
                 self.sums.series.count(kind, self.agreed.grid.bin(span.1));
             }
         }
+        if event.op == Op::MpiClose {
+            // All that was begun is there.
+            self.streams[stream].requests = Default::default();
+        }
         match moment.class {
             Class::Sync | Class::Close if moment.is_own => {
                 self.make_durable(event, moment, stream);

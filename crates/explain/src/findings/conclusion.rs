@@ -81,8 +81,12 @@ fn is_whole(analysis: &Analysis) -> bool {
     analysis.missing.programs.is_empty()
         && processes_cut_short(analysis).next().is_none()
         && analysis.lost_events == 0
-        && analysis.warnings.is_empty()
+        && !is_damaged(analysis)
         && nonblocking_calls(analysis) == 0
+}
+
+fn is_damaged(analysis: &Analysis) -> bool {
+    analysis.processes.iter().any(|it| it.is_damaged)
 }
 
 /// " 40 nonblocking MPI-IO calls took no longer than until they returned; waits for what they began are in no figure."
@@ -107,12 +111,15 @@ fn lost(analysis: &Analysis) -> String {
     let lost = analysis.lost_events;
     let all = analysis.events.saturating_add(lost);
     match lost {
-        0 if analysis.warnings.is_empty() => String::new(),
-        0 => " Not all of the recording could be read: see the warnings.".to_string(),
+        0 if is_damaged(analysis) => {
+            " Not all of the recording can be read: see the notes.".to_string()
+        }
+        0 => String::new(),
         _ => format!(
-            " {} of {} are missing ({}): all of this is about the rest.",
+            " {} of {} {} missing ({}): all of this is about the rest.",
             grouped(lost),
             count(all, "call"),
+            if lost == 1 { "is" } else { "are" },
             percent(lost as f64 / all as f64)
         ),
     }
