@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -100,11 +101,12 @@ impl NewFile {
                     path.display()
                 )
             }
+            None if name.len() > NAME_BYTES => {
+                bail!("{} is too long a name; hint: give another one", path.display())
+            }
             _ => {}
         }
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}.part", random_hex(4).with_context(failed)?));
+        let temporary = draft_of(name).with_context(failed)?;
         let draft = Draft::create_unseen(directory, temporary, name).with_context(failed)?;
         let destination = Destination::Draft { draft, replaces: replace };
         Ok(NewFile { path: path.into(), destination, readers })
@@ -157,6 +159,17 @@ impl NewFile {
         &self.path
     }
 }
+
+/// Returns the name of a draft: what is too long of the file's own is left out.
+fn draft_of(name: &OsStr) -> io::Result<OsString> {
+    let end = format!(".{}.part", random_hex(4)?);
+    let room = NAME_BYTES - 1 - end.len();
+    let begin = name.as_bytes().get(..room).unwrap_or(name.as_bytes());
+    Ok(OsString::from_vec([b".", begin, end.as_bytes()].concat()))
+}
+
+/// limits.h, NAME_MAX
+const NAME_BYTES: usize = 255;
 
 /// Returns whether a stream that the user named is the one that results go to.
 fn is_stdout(file: &File) -> bool {

@@ -108,7 +108,9 @@ fn to_file(
     interruption: &Interruption,
 ) -> Result<Option<u64>> {
     let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_file = Container::is_at(above).unwrap_or(false);
+    // What another user serves is not asked.
+    let held = Directory::open_by_own_links(above);
+    let is_file = held.is_ok_and(|it| Container::is_in(&it).unwrap_or(false));
     ensure!(
         !is_file,
         "{} is a container, which is a file; hint: give another name",

@@ -92,7 +92,11 @@ fn options_of(directory: &Path) -> String {
     let name = if name == DEFAULT_NAME { String::new() } else { format!(" --testbed {name}") };
     match directory.parent() {
         Some(base) if base != Testbed::default_base() => {
-            format!("{name} --base {}", base.display())
+            let base = base.display().to_string();
+            let is_plain = |it: char| it.is_alphanumeric() || "/._-+".contains(it);
+            // As a shell takes it for one word.
+            let quoted = format!("'{}'", base.replace('\'', "'\\''"));
+            format!("{name} --base {}", if base.chars().all(is_plain) { base } else { quoted })
         }
         _ => name,
     }
