@@ -1,6 +1,6 @@
 //! What is recorded and served in this program: decided once, by whoever comes first, the constructor or a call.
 
-use crate::{backend, clock, config, environment, hot, path_room, process};
+use crate::{backend, clock, config, environment, hot, process};
 
 /// Decides. Harmless when it was decided already, or is being decided.
 #[cold]
@@ -19,7 +19,6 @@ pub fn make() {
     let has_backend = backend::begin();
     if recorded != 0 || has_backend {
         environment::keep();
-        path_room::outlive_forks();
         hot::decide(recorded, has_backend);
     }
 }

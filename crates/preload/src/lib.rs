@@ -78,6 +78,10 @@ fn start() {
     #[cfg(target_arch = "x86_64")]
     hooks::raw::resolve();
     decision::make();
+    if hot::is_on() || backend::is_active() {
+        // SAFETY: a function that needs nothing.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
     // Not with the first call: a program that is killed before it leaves its file all the same.
     if hot::is_on()
         && let Some(busy) = thread::Busy::begin()
@@ -91,6 +95,11 @@ fn start() {
         }
         hooks::standard_streams::check();
     }
+}
+
+extern "C" fn in_child() {
+    path_room::begin_anew();
+    hooks::inlined::begin_anew();
 }
 
 extern "C" fn destructor() {

@@ -4,7 +4,6 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::hooks::inlined;
 use crate::text::{PATH_BYTES, Text};
 use crate::thread::{self, Thread};
 
@@ -56,20 +55,14 @@ impl Drop for Taken {
     }
 }
 
-/// From now on, what other threads use when the process forks is free in the child, which does not have them.
-pub fn outlive_forks() {
-    // SAFETY: a function that needs nothing.
-    unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
-}
-
-extern "C" fn after_fork() {
+/// In a child: what other threads used when the process was forked is free, as they are not there.
+pub fn begin_anew() {
     let own = thread::current();
     for room in &FREE {
         if room.holder.load(Ordering::Relaxed) != own {
             room.holder.store(ptr::null_mut(), Ordering::Relaxed);
         }
     }
-    inlined::begin_anew();
 }
 
 /// Gives an empty text to what needs room for a path. If all rooms are in use, it is on the stack.

@@ -21,6 +21,7 @@ mod held_file;
 mod hold;
 mod listing;
 mod lock_change;
+mod magic_link;
 mod mapped;
 mod memory;
 mod names;

@@ -88,12 +88,12 @@ fn position(end: End) -> Result<u64, c_int> {
 }
 
 /// One end, and which file it is where that is no container's: who knows it need not ask for its name for each piece.
-struct Side {
+struct KnownEnd {
     end: End,
     plain: Option<Key>,
 }
 
-impl Side {
+impl KnownEnd {
     fn of(end: End) -> Self {
         let mut plain = None;
         serving(|serving| {
@@ -102,7 +102,7 @@ impl Side {
             }
             None
         });
-        Side { end, plain }
+        KnownEnd { end, plain }
     }
 
     /// Returns whether it is the file still that it was, and no container's: other threads may give its number to another one.
@@ -112,7 +112,7 @@ impl Side {
 }
 
 fn copy_all(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
-    let (from, to) = (Side::of(from), Side::of(to));
+    let (from, to) = (KnownEnd::of(from), KnownEnd::of(to));
     let by_kernel = matches!(op, Op::CopyFileRange | Op::CopyFileRangeRead)
         && from.plain.is_none()
         && to.plain.is_some();
@@ -168,7 +168,7 @@ fn copied_by_kernel(from: End, to: End, length: usize) -> Option<usize> {
     Some(copied)
 }
 
-fn copy_piece(from: &Side, to: &Side, piece: &mut [u8]) -> Result<usize, c_int> {
+fn copy_piece(from: &KnownEnd, to: &KnownEnd, piece: &mut [u8]) -> Result<usize, c_int> {
     let got = move_bytes(Op::Pread, Op::Read, from, piece.as_mut_ptr(), piece.len())?;
     let (mut put, mut error) = (0, None);
     while put < got {
@@ -205,7 +205,7 @@ fn move_on(end: End, length: off_t) {
 fn move_bytes(
     at_offset: Op,
     at_position: Op,
-    side: &Side,
+    side: &KnownEnd,
     address: *mut u8,
     length: usize,
 ) -> Result<usize, c_int> {

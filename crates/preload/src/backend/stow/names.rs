@@ -9,10 +9,9 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Stat, fstat, statat};
 use rustix::io::Errno;
 
-use super::descriptor_name;
 use super::found::Found;
-use super::hold;
 use super::settings::{self, Settings};
+use super::{hold, magic_link};
 use crate::backend::{self, Answer, Name};
 use crate::path_room::{PathText, with_path};
 use crate::text::{PATH_BYTES, Text};
@@ -286,7 +285,7 @@ fn is_below_resolved(settings: &Settings, directory: c_int, path: &[u8]) -> bool
 #[inline(never)]
 fn is_below_by_link(settings: &Settings, path: &[u8]) -> bool {
     with_path(|whole| {
-        descriptor_name::follow(path, whole).is_some_and(|rest| {
+        magic_link::follow(path, whole).is_some_and(|rest| {
             resolve(whole, rest);
             settings.is_below(whole.as_bytes())
         })
