@@ -30,7 +30,9 @@ pub fn page(root: &Path) -> Result<String> {
     for (name, rows) in &groups {
         page.push_str(&format!("\n## {name}\n\n"));
         if name == "served" {
-            page.push_str("Not recorded; `stow run` needs to know of them.\n\n");
+            page.push_str(
+                "Not recorded; `stow run` or the recording of streams needs to know of them.\n\n",
+            );
         }
         for row in rows {
             page.push_str(&format!("- {row}\n"));

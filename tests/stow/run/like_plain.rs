@@ -205,6 +205,22 @@ print(os.listdir('.'), os.listdir('..'))";
     assert_same(&[python(), "-c", script]);
 }
 
+/// As much as there is, however much is asked for: what is copied may come behind what is there.
+#[test]
+fn a_copy_within_one_file_ends_with_it() {
+    let script = "
+import ctypes, errno, hashlib, os
+f = os.open('f', os.O_RDWR | os.O_CREAT); os.write(f, b'0123456789' * 30000)
+def told(*how):
+    try: return os.copy_file_range(f, f, *how)
+    except OSError as error: return errno.errorcode[error.errno]
+print(told(1 << 40, 0, 300000), os.fstat(f).st_size)
+print(told(1 << 40, 550000, 0), told(1 << 40, 10, 5), told(5, 10, 0), told(100, 700000, 0))
+print(os.fstat(f).st_size, hashlib.md5(os.pread(f, 10**6, 0)).hexdigest())
+print(ctypes.CDLL(None).endmntent(None))";
+    assert_same(&[python(), "-c", script]);
+}
+
 /// What was listed need not be there any more when it is told.
 #[test]
 fn no_file_is_listed_as_a_directory() {

@@ -18,6 +18,9 @@ use crate::hooks::{failure, own_stream};
 use crate::recorder::{self, Finished, Span, begin_in, ended, ended_at};
 use crate::{hot, sys, thread};
 
+/// More of a stream than is looked at here.
+const STREAM_BYTES: usize = 128;
+
 /// Streams of descriptors beyond this are not looked at.
 const NOTED: usize = 4096;
 
@@ -230,6 +233,8 @@ pub fn begin_anew() {
     for_each_noted(|looked| {
         let [_, now] = looked.place(false);
         looked.noted.read.store(now, Ordering::Relaxed);
+        // There is no other thread, whatever the C library says.
+        looked.noted.caller.store(this_thread(), Ordering::Relaxed);
     });
 }
 
@@ -264,6 +269,7 @@ fn for_each_noted(work: impl Fn(&Looked)) {
         if !looked.stream.is_null()
             // The C library may have closed it by itself, and given its memory back.
             && sys::is_memory_at(looked.stream)
+            && sys::is_memory_at(looked.stream.wrapping_byte_add(STREAM_BYTES))
             // SAFETY: memory that was a stream's.
             && unsafe { own_stream::known_descriptor(looked.stream) } == c_int::try_from(number).ok()
         {
@@ -279,7 +285,7 @@ pub fn settle(stream: *mut FILE) {
         && begin_in(Layer::Stdio).is_on()
         && let Some(looked) = Looked::at(stream)
     {
-        // Of one that a single thread has called with, nobody else is within a call now.
+        // Of one that a single thread has called with, nobody else is within a call when it is closed. At the end of a program that thread may be, and its call then counts twice.
         if looked.noted.caller.load(Ordering::Relaxed) != SEVERAL {
             looked.noted.caller.store(this_thread(), Ordering::Relaxed);
         }

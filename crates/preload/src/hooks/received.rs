@@ -5,7 +5,8 @@ use core::ffi::c_int;
 use libc::{FILE, mmsghdr, msghdr};
 
 use crate::hooks::inlined;
-use crate::{backend, hot, sys};
+use crate::hooks::stream_position::descriptor_of;
+use crate::{backend, hot};
 
 /// Stands in for a function that gives a new descriptor.
 pub fn descriptor(real: impl FnOnce() -> c_int) -> c_int {
@@ -68,12 +69,9 @@ unsafe fn forget_received(message: *const msghdr) {
 /// Stands in for `pclose` and `endmntent`, which close a stream.
 ///
 /// # Safety
-/// A stream that `popen` or `setmntent` gave.
+/// A stream that `popen` or `setmntent` gave, or null.
 pub unsafe fn end_stream(stream: *mut FILE, real: impl FnOnce() -> c_int) -> c_int {
-    let before = sys::errno();
-    // SAFETY: as the caller says.
-    let fd = if backend::is_active() { unsafe { libc::fileno(stream) } } else { -1 };
-    sys::set_errno(before);
+    let fd = if backend::is_active() { descriptor_of(stream) } else { -1 };
     if hot::is_on() {
         inlined::settle(stream);
     }

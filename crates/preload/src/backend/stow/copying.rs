@@ -16,8 +16,8 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// Serves `copy_file_range`, `sendfile` and `splice`.
 pub fn copy(op: Op, from: End, to: End, length: usize) -> Answer {
-    Some(match refusal(op, from, to, length) {
-        Ok(()) => copy_all(op, from, to, length),
+    Some(match to_copy(op, from, to, length) {
+        Ok(length) => copy_all(op, from, to, length),
         Err(error) => Err(error),
     })
 }
@@ -39,8 +39,11 @@ fn size_of(fd: c_int, facts: &Stat) -> u64 {
     }
 }
 
-/// What the kernel refuses.
-fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
+/// Returns how much is to be copied: within one file no more than there is now, as what is copied may come behind it.
+///
+/// # Errors
+/// With what the kernel refuses.
+fn to_copy(op: Op, from: End, to: End, length: usize) -> Result<usize, c_int> {
     let is_there = |end: End| end.offset.is_null() || sys::is_memory_at(end.offset);
     if !is_there(from) || !is_there(to) {
         return Err(libc::EFAULT);
@@ -59,11 +62,11 @@ fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
             }
             let is_same = (source.st_dev, source.st_ino) == (sink.st_dev, sink.st_ino);
             let (one, other) = (position(from)?, position(to)?);
-            // As much as there is.
-            let length = size_of(from.fd, &source).saturating_sub(one).min(length as u64);
-            let end = |at: u64| at.saturating_add(length);
-            if is_same && one < end(other) && other < end(one) {
-                return Err(libc::EINVAL);
+            if is_same {
+                let length = size_of(from.fd, &source).saturating_sub(one).min(length as u64);
+                let end = |at: u64| at.saturating_add(length);
+                let is_overlap = one < end(other) && other < end(one);
+                return if is_overlap { Err(libc::EINVAL) } else { Ok(length as usize) };
             }
         }
         Op::Sendfile | Op::SendfileWrite
@@ -75,7 +78,7 @@ fn refusal(op: Op, from: End, to: End, length: usize) -> Result<(), c_int> {
         _ if !is_pipe(&source) && !is_pipe(&sink) => return Err(libc::EINVAL),
         _ => {}
     }
-    Ok(())
+    Ok(length)
 }
 
 /// Returns where one end begins.

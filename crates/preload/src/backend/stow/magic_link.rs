@@ -68,11 +68,11 @@ pub fn follow<'a>(path: &'a [u8], whole: &mut PathText) -> Option<&'a [u8]> {
     let (link, rest) = path.split_at_checked(MagicLink::of(path)?.end)?;
     let mut name = Text::<LINK_BYTES>::new();
     name.push(link);
-    let is_it = !rest.is_empty() && name.as_bytes() == link;
-    is_it.then(|| {
-        whole.push_link(name.as_c_str());
-        rest
-    })
+    if rest.is_empty() || name.as_bytes() != link {
+        return None;
+    }
+    whole.push_link(name.as_c_str());
+    (!whole.as_bytes().is_empty()).then_some(rest)
 }
 
 /// More than the name of such a link needs, unless somebody puts slashes into it.
@@ -98,9 +98,13 @@ mod tests {
             assert_eq!(follow(path.as_bytes(), &mut whole), Some(b"/a//b".as_slice()));
             assert_eq!(whole.as_bytes(), here.as_os_str().as_encoded_bytes());
         }
-        for other in
-            ["/proc/self/cwd", "/proc/self/status/x", "/dev/null/x", "proc/self/cwd/x", "/proc"]
-        {
+        for other in [
+            "/proc/self/cwd",
+            "/proc/self/status/x",
+            "/dev/null/x",
+            "/proc/self/fd/9999/x",
+            "/proc",
+        ] {
             assert_eq!(follow(other.as_bytes(), &mut Text::new()), None, "{other}");
         }
     }

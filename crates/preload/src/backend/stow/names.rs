@@ -245,8 +245,10 @@ pub fn forget_working_directory() {
 pub fn is_below(name: &Name) -> bool {
     let (Some(settings), Some(path)) = (settings::get(), name.path()) else { return false };
     let path = path.to_bytes();
-    if path.starts_with(b"/proc/") || path.starts_with(b"/dev/fd/") {
-        return is_below_by_link(settings, path);
+    if may_be_link(path)
+        && let Some(is_below) = is_below_by_link(settings, path)
+    {
+        return is_below;
     }
     if path.starts_with(b"/") && is_plain(path) {
         return settings.is_below(path);
@@ -282,14 +284,22 @@ fn is_below_resolved(settings: &Settings, directory: c_int, path: &[u8]) -> bool
 }
 
 /// The same of a path that may begin with a link of a process: `/proc/self/fd/7/file` stands for what calls do that know directories by descriptors.
+/// `None` if it does not.
 #[inline(never)]
-fn is_below_by_link(settings: &Settings, path: &[u8]) -> bool {
+fn is_below_by_link(settings: &Settings, path: &[u8]) -> Option<bool> {
     with_path(|whole| {
-        magic_link::follow(path, whole).is_some_and(|rest| {
-            resolve(whole, rest);
-            settings.is_below(whole.as_bytes())
-        })
+        let rest = magic_link::follow(path, whole)?;
+        resolve(whole, rest);
+        Some(settings.is_below(whole.as_bytes()))
     })
+}
+
+/// Returns whether a path may begin with such a link, by what it begins with: others cost nothing.
+#[inline]
+fn may_be_link(path: &[u8]) -> bool {
+    let first = path.iter().position(|byte| !b"/.".contains(byte)).unwrap_or(path.len());
+    let begin = path.get(first..).unwrap_or(&[]);
+    path.starts_with(b"/") && (begin.starts_with(b"proc/") || begin.starts_with(b"dev/"))
 }
 
 /// Returns whether a path has no part that means nothing, or the directory above.

@@ -299,10 +299,10 @@ impl Pair<'_, '_> {
 
     /// Lets others at what was not replaced, as before.
     fn show_again(&self) {
-        let closed = self.old.st_mode & !OTHERS;
-        let is_closed = |it: Stat| is_same(&it, &self.old) && it.st_mode == closed;
-        if closed != self.old.st_mode && self.to.facts().is_ok_and(is_closed) {
-            self.set_mode(self.old.st_mode);
+        let was_open = self.old.st_mode & OTHERS != 0;
+        let Some(now) = self.to.facts().ok().filter(|it| is_same(it, &self.old)) else { return };
+        if was_open && now.st_mode & OTHERS == 0 {
+            self.set_mode(now.st_mode | self.old.st_mode & OTHERS);
         }
     }
 }
