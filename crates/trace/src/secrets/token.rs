@@ -100,7 +100,7 @@ fn end_of_token(argument: &[u8], start: usize, looks: &Looks) -> Option<usize> {
     let length = rest.iter().position(|it| !is_of_token(*it)).unwrap_or(rest.len());
     looks.take(length);
     let body = rest.get(begin.len()..length).filter(|_| length >= BYTES_MIN)?;
-    if !is_mixed(body) || is_name_of_file(body) {
+    if !is_mixed(body) || is_name_of_file(body) && !is_random(body) {
         return None;
     }
     let is_whole = rest.get(length).is_none_or(|it| is_edge(*it));

@@ -27,7 +27,8 @@ pub(super) fn has_user(word: &[u8], is_of_curl: bool) -> bool {
 pub(super) fn password_in(value: &[u8]) -> Option<usize> {
     let at = value.iter().position(|byte| matches!(byte, b':' | b'%'))?;
     let (before, behind) = value.split_at_checked(at + 1)?;
-    let is_other = behind.starts_with(b"//") || before.ends_with(b"+%");
+    let is_address = before.starts_with(b"git+") || before.starts_with(b"http");
+    let is_other = is_address && behind.starts_with(b"//") || before == b"+%";
     (!is_other).then_some(at + 1)
 }
 
