@@ -1,4 +1,5 @@
-//! Transfers that calls of MPI-IO have begun which do not wait: MPI moves the data later, within MPI_Wait or in a thread of its own, by calls that look like the program's.
+//! Transfers that calls of MPI-IO have begun which do not wait: MPI moves the data later, within MPI_Wait for example, by calls that look like the program's.
+//! Those that it makes in a thread of its own are read after or before all of the calling thread's, and count as the program's.
 
 use plimsoll_trace::{Event, Layer};
 

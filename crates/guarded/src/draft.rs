@@ -61,7 +61,7 @@ impl<D: Borrow<Directory>> Draft<D> {
     }
 
     /// Begins the file of that name, which only this user can open until it is complete. It has no name either where the file system knows that, so that
-    /// nothing of it is left however the program ends; elsewhere it has this other one.
+    /// nothing of it is left if the program ends before it is published; elsewhere it has this other one.
     ///
     /// # Errors
     /// As [`Draft::create_as`].

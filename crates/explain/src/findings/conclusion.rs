@@ -83,19 +83,20 @@ fn is_whole(analysis: &Analysis) -> bool {
         && analysis.lost_events == 0
         && !is_damaged(analysis)
         && nonblocking_calls(analysis) == 0
+        && !analysis.processes.iter().any(|it| it.state == ProcessState::Stopped)
 }
 
 fn is_damaged(analysis: &Analysis) -> bool {
     analysis.processes.iter().any(|it| it.is_damaged)
 }
 
-/// " 40 nonblocking MPI-IO calls took no longer than until they returned; waits for what they began are in no figure."
+/// " 40 calls of MPI-IO may return before the data is moved: what the program waits in MPI_Wait for MPI alone is in no figure."
 fn waited_elsewhere(analysis: &Analysis) -> String {
     match nonblocking_calls(analysis) {
         0 => String::new(),
         all => format!(
-            " {} of MPI-IO began transfers and did not wait: where the program waits for them \
-             (MPI_Wait) is in no figure.",
+            " {} of MPI-IO may return before the data is moved: what the program waits in MPI_Wait \
+             for MPI alone is in no figure.",
             count(all, "call")
         ),
     }
