@@ -173,33 +173,44 @@ fn what_is_replaced_in_a_closed_directory_is_not_shown_in_an_open_one() {
     if !has(&["strace"]) {
         return;
     }
+    for (modes, others) in [
+        ([0o700, 0o755], 0),
+        // Who may only pass must know the name.
+        ([0o755, 0o711], 0),
+        ([0o755, 0o755], 0o044),
+    ] {
+        assert_eq!(shown_while_replaced(modes), others, "{modes:?}");
+    }
+}
+
+/// What others may do with a plain file of mode 0644 in directories of these modes, of which one is in the other, while a file of an open directory takes its place.
+fn shown_while_replaced(modes: [u32; 2]) -> u32 {
     let stowed = Stowed::new();
-    for (directory, mode) in [("priv", 0o700), ("priv/pub", 0o755), ("pubdir", 0o755)] {
+    for (directory, mode) in [("above", modes[0]), ("above/in", modes[1]), ("open", 0o755)] {
         fs::create_dir(stowed.at(directory)).unwrap();
         fs::set_permissions(stowed.at(directory), fs::Permissions::from_mode(mode)).unwrap();
     }
-    let secret = stowed.at("priv/pub/secret");
+    let secret = stowed.at("above/in/secret");
     fs::write(&secret, "secret").unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o644)).unwrap();
     let number = fs::metadata(&secret).unwrap().ino();
-    stowed.shell("echo new > pubdir/new");
+    stowed.shell("echo new > open/new");
     let mut renaming = stowed
         .command(&["--except", "*secret*"])
         .args(["strace", "-f", "-qq", "-o", "/dev/null"])
         .args(["--inject=renameat2:delay_exit=300000", python(), "-c"])
-        .arg("import os; os.rename('pubdir/new', 'priv/pub/secret')")
+        .arg("import os; os.rename('open/new', 'above/in/secret')")
         .spawn()
         .unwrap();
-    let mut was_there = false;
+    let mut shown = None;
     while renaming.try_wait().unwrap().is_none() {
-        for entry in fs::read_dir(stowed.at("pubdir")).unwrap().flatten() {
-            let Ok(facts) = entry.metadata() else { continue };
-            if facts.ino() == number {
-                was_there = true;
-                assert_eq!(facts.mode() & 0o077, 0);
+        for entry in fs::read_dir(stowed.at("open")).unwrap().flatten() {
+            if let Some(facts) = entry.metadata().ok().filter(|it| it.ino() == number) {
+                shown = Some(shown.unwrap_or(0) | facts.mode() & 0o077);
             }
         }
     }
-    assert!(renaming.wait().unwrap().success() && was_there);
-    assert_eq!(stowed.shell("cat priv/pub/secret; ls pubdir"), "new\n");
+    assert!(renaming.wait().unwrap().success());
+    assert_eq!(stowed.shell("cat above/in/secret; ls open"), "new\n");
+    shown.expect("it was there for a moment")
 }

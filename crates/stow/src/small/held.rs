@@ -327,25 +327,53 @@ pub fn void(held: &Held, position: u64) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
     use std::sync::Arc;
 
     use super::*;
     use crate::{Placement, Target, Writer};
 
+    /// A small container in a directory, which nobody writes to.
+    fn small_in(folder: &Path) -> Container {
+        let target = folder.join("target");
+        std::fs::create_dir(&target).unwrap();
+        let targets = [Target { name: "target".into(), path: target }];
+        let parent = Directory::open(folder).unwrap();
+        let mut anchor = |it: &Directory| it.create("anchor", OFlags::WRONLY, 0o600).map(drop);
+        let name = std::ffi::OsStr::new("it");
+        let made = Container::create_small(parent, name, &targets, 4096, &mut anchor).unwrap();
+        made.unwrap().0
+    }
+
+    /// As `flatten` does: what is written to a file without a name is lost.
+    #[test]
+    fn who_waited_for_one_that_is_gone_is_told_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let container = small_in(folder.path());
+        let marker = folder.path().join("it").join(MARKER);
+        let alone = hold_alone(&container).unwrap().unwrap();
+        let times_open = || {
+            let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            let leads_there = |path| std::fs::read_link(path).is_ok_and(|it| it == marker);
+            descriptors.filter(|it| leads_there(it.path())).count()
+        };
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| Held::open(&container).map(drop));
+            while times_open() < 2 {
+                std::thread::sleep(PAUSE_FIRST);
+            }
+            std::fs::remove_file(&marker).unwrap();
+            drop(alone);
+            assert_eq!(waiting.join().unwrap().unwrap_err().errno(), Errno::STALE);
+        });
+    }
+
     /// The mode of a large one's says whether it was ever made durable.
     #[test]
     fn only_the_marker_of_a_small_one_is_made_writable() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, target) = (folder.path().join("it"), folder.path().join("target"));
-        std::fs::create_dir(&target).unwrap();
-        let targets = [Target { name: "target".into(), path: target }];
-        let parent = Directory::open(folder.path()).unwrap();
-        let mut anchor = |it: &Directory| it.create("anchor", OFlags::WRONLY, 0o600).map(drop);
-        let name = std::ffi::OsStr::new("it");
-        let made = Container::create_small(parent, name, &targets, 4096, &mut anchor).unwrap();
-        let (container, writer) = made.unwrap();
-        drop(writer);
-        let marker = path.join(MARKER);
+        let container = small_in(folder.path());
+        let marker = folder.path().join("it").join(MARKER);
         let mode = || std::fs::metadata(&marker).unwrap().permissions().mode() & 0o777;
         std::fs::set_permissions(&marker, std::fs::Permissions::from_mode(0o400)).unwrap();
         assert!(is_made_writable(container.directory()).unwrap());
